@@ -159,9 +159,13 @@ static void random_unit(uint64_t *seed, double *x, int n) {
     double s = 0;
     while (s < 0.1 || s > 1) {
         s = 0;
-        for (int i = 0; i < n; ++i) x[i] = uniform(seed), s += x[i] * x[i];
+        for (int i = 0; i < n; ++i) {
+            x[i] = uniform(seed);
+            s += x[i] * x[i];
+        }
     }
-    for (int i = 0; i < n; ++i) x[i] /= sqrt(s);
+    for (int i = 0; i < n; ++i)
+        x[i] /= sqrt(s);
 }
 
 static void random_state(const states *s, uint64_t *seed, int k) {
@@ -169,19 +173,30 @@ static void random_state(const states *s, uint64_t *seed, int k) {
     for (int i = 1; i <= s->bodies; ++i) {
         const soa_body_info *b = &s->body[i];
         double *qi = q + b->q_index;
-        int vectors = b->type == SOA_FREE ? 3 : b->type == SOA_SPHERICAL ? 0 : b->nq;
-        for (int j = 0; j < vectors; ++j) qi[j] = 3 * uniform(seed);
+        int vectors;
+        if (b->type == SOA_FREE) {
+            vectors = 3;
+        } else if (b->type == SOA_SPHERICAL) {
+            vectors = 0;
+        } else {
+            vectors = b->nq;
+        }
+        for (int j = 0; j < vectors; ++j)
+            qi[j] = 3 * uniform(seed);
         if (vectors < b->nq) random_unit(seed, qi + vectors, 4);
     }
     for (int i = 0; i < s->nv; ++i) {
         ptrdiff_t at = (ptrdiff_t)k * s->nv + i;
-        s->home.v[at] = uniform(seed), s->home.a[at] = uniform(seed), s->home.tau[at] = uniform(seed);
+        s->home.v[at] = uniform(seed);
+        s->home.a[at] = uniform(seed);
+        s->home.tau[at] = uniform(seed);
     }
 }
 
 static float *single(const double *x, size_t n) {
     float *f = need(n, sizeof *f);
-    for (size_t i = 0; i < n; ++i) f[i] = (float)x[i];
+    for (size_t i = 0; i < n; ++i)
+        f[i] = (float)x[i];
     return f;
 }
 
@@ -203,12 +218,18 @@ static size_t move(states *s) {
     size_t at = (size_t)((uniform(&s->seed) + 1) * 0.5 * (POOL_PAGES - 1)) * 4096;
     if (!s->pool) at = POOL_PAGES * 4096;
     void *work_at = put(s, &at, NULL, work), *lanes_at = put(s, &at, NULL, lanes);
-    s->at.q = put(s, &at, s->home.q, nq * sizeof(double)), s->at.v = put(s, &at, s->home.v, nv * sizeof(double));
-    s->at.a = put(s, &at, s->home.a, nv * sizeof(double)), s->at.tau = put(s, &at, s->home.tau, nv * sizeof(double));
-    s->at.out = put(s, &at, NULL, nv * sizeof(double)), s->at.M = put(s, &at, NULL, matrices * sizeof(double));
-    s->at.qf = put(s, &at, s->home.qf, nq * sizeof(float)), s->at.vf = put(s, &at, s->home.vf, nv * sizeof(float));
-    s->at.af = put(s, &at, s->home.af, nv * sizeof(float)), s->at.tauf = put(s, &at, s->home.tauf, nv * sizeof(float));
-    s->at.outf = put(s, &at, NULL, nv * sizeof(float)), s->at.Mf = put(s, &at, NULL, matrices * sizeof(float));
+    s->at.q = put(s, &at, s->home.q, nq * sizeof(double));
+    s->at.v = put(s, &at, s->home.v, nv * sizeof(double));
+    s->at.a = put(s, &at, s->home.a, nv * sizeof(double));
+    s->at.tau = put(s, &at, s->home.tau, nv * sizeof(double));
+    s->at.out = put(s, &at, NULL, nv * sizeof(double));
+    s->at.M = put(s, &at, NULL, matrices * sizeof(double));
+    s->at.qf = put(s, &at, s->home.qf, nq * sizeof(float));
+    s->at.vf = put(s, &at, s->home.vf, nv * sizeof(float));
+    s->at.af = put(s, &at, s->home.af, nv * sizeof(float));
+    s->at.tauf = put(s, &at, s->home.tauf, nv * sizeof(float));
+    s->at.outf = put(s, &at, NULL, nv * sizeof(float));
+    s->at.Mf = put(s, &at, NULL, matrices * sizeof(float));
     if (s->pool && (soa_work_init(s->model, work_at, work, &s->work) != SOA_OK ||
                     soa_batch_init(s->model, lanes_at, lanes, &s->lanes) != SOA_OK)) {
         fprintf(stderr, "bench: no work space\n");
@@ -230,17 +251,24 @@ static double *matrix(const states *s, int k) {
         const double *q = s->at.q + (ptrdiff_t)k * s->nq;                                      \
         const double *v = s->at.v + (ptrdiff_t)k * s->nv, *x = s->at.a + (ptrdiff_t)k * s->nv; \
         const double *tau = s->at.tau + (ptrdiff_t)k * s->nv;                                  \
-        (void)q, (void)v, (void)x, (void)tau;                                                  \
+        (void)q;                                                                               \
+        (void)v;                                                                               \
+        (void)x;                                                                               \
+        (void)tau;                                                                             \
         s->failed += (call) != 0;                                                              \
     }
 OURS(own_fd, soa_aba(s->model, s->work, q, v, tau, NULL, 0, s->at.out))
 OURS(own_id, soa_rnea(s->model, s->work, q, v, x, NULL, 0, s->at.out))
 OURS(own_mass, soa_crba(s->model, s->work, q, matrix(s, k)))
-OURS(own_fd_batch, soa_aba_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.tau, NULL, s->at.out))
-OURS(own_id_batch, soa_rnea_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.a, NULL, s->at.out))
+OURS(own_fd_batch,
+     soa_aba_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.tau, NULL, s->at.out))
+OURS(own_id_batch,
+     soa_rnea_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.a, NULL, s->at.out))
 OURS(own_mass_batch, soa_crba_batch(s->model, s->lanes, s->mass_batch, s->at.q, s->at.M))
-OURS(own_fd_batch_f, soa_aba_batch_f(s->model, s->lanes, s->batch, s->at.qf, s->at.vf, s->at.tauf, NULL, s->at.outf))
-OURS(own_id_batch_f, soa_rnea_batch_f(s->model, s->lanes, s->batch, s->at.qf, s->at.vf, s->at.af, NULL, s->at.outf))
+OURS(own_fd_batch_f, soa_aba_batch_f(s->model, s->lanes, s->batch, s->at.qf, s->at.vf, s->at.tauf,
+                                     NULL, s->at.outf))
+OURS(own_id_batch_f,
+     soa_rnea_batch_f(s->model, s->lanes, s->batch, s->at.qf, s->at.vf, s->at.af, NULL, s->at.outf))
 OURS(own_mass_batch_f, soa_crba_batch_f(s->model, s->lanes, s->mass_batch, s->at.qf, s->at.Mf))
 OURS(gen_fd, s->gen->fd(q, v, tau, s->at.out))
 OURS(gen_id, s->gen->id(q, v, x, s->at.out))
@@ -285,7 +313,8 @@ static double difference(const double *x, const double *reference, size_t n) {
     for (size_t i = 0; i < n; ++i) {
         double e = fabs(x[i] - reference[i]);
         if (!(e <= 1e300)) return INFINITY;
-        d = fmax(d, e), scale = fmax(scale, fabs(reference[i]));
+        d = fmax(d, e);
+        scale = fmax(scale, fabs(reference[i]));
     }
     return d / scale;
 }
@@ -304,11 +333,19 @@ static void reference(states *s, peer_fn fn, int k, double *out) {
 static double compare_own(states *s, const struct own *call) {
     size_t n = answer_size(s, call->kind);
     double *want = need(n, sizeof *want), *got = need(n, sizeof *got), worst = 0;
-    int batched = call->flavour == BATCH || call->flavour == BATCH_FLOAT || call->flavour == GENERATED_BATCH;
+    int batched =
+        call->flavour == BATCH || call->flavour == BATCH_FLOAT || call->flavour == GENERATED_BATCH;
     int of = call->kind == PEER_MASS ? s->mass_batch : s->batch;
     for (int k = 0; k < 4; ++k) {
         int state = batched ? k * (of - 1) / 3 : k;
-        size_t at = batched ? (size_t)state * n : call->kind == PEER_MASS ? (size_t)(matrix(s, state) - s->at.M) : 0;
+        size_t at;
+        if (batched) {
+            at = (size_t)state * n;
+        } else if (call->kind == PEER_MASS) {
+            at = (size_t)(matrix(s, state) - s->at.M);
+        } else {
+            at = 0;
+        }
         entry e = {.s = s};
         reference(s, call->kind, state, want);
         call->run(&e, state);
@@ -319,7 +356,8 @@ static double compare_own(states *s, const struct own *call) {
                 got[i] = (call->kind == PEER_MASS ? s->at.M : s->at.out)[at + i];
         worst = fmax(worst, difference(got, want, n));
     }
-    free(want), free(got);
+    free(want);
+    free(got);
     return worst;
 }
 
@@ -332,7 +370,8 @@ static double compare_peer(states *s, const entry *e) {
         e->library->fetch(e->peer, e->peer_fn, e->way, k, got);
         worst = fmax(worst, difference(got, want, n));
     }
-    free(want), free(got);
+    free(want);
+    free(got);
     return worst;
 }
 
@@ -356,11 +395,19 @@ static double time_run(entry *e, long repeat) {
 static double calibrate(entry *e, int rounds) {
     double once = time_run(e, 1);
     long repeat = 1;
-    for (; once * (double)repeat < 0.2 * SAMPLE_NS; repeat *= 2) once = time_run(e, repeat);
-    for (int k = 0; k < 5 && once < 20 * SAMPLE_NS; ++k) once = fmin(once, time_run(e, repeat));
+    for (; once * (double)repeat < 0.2 * SAMPLE_NS; repeat *= 2)
+        once = time_run(e, repeat);
+    for (int k = 0; k < 5 && once < 20 * SAMPLE_NS; ++k)
+        once = fmin(once, time_run(e, repeat));
     e->repeat = (long)ceil(SAMPLE_NS / once);
     double sample = once * (double)e->repeat, affordable = BUDGET_NS / sample;
-    e->rounds = affordable < LEAST_ROUNDS ? LEAST_ROUNDS : affordable < rounds ? (int)affordable : rounds;
+    if (affordable < LEAST_ROUNDS) {
+        e->rounds = LEAST_ROUNDS;
+    } else if (affordable < rounds) {
+        e->rounds = (int)affordable;
+    } else {
+        e->rounds = rounds;
+    }
     return once;
 }
 
@@ -370,7 +417,8 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* One round: every call once, with the stack `deeper` bytes further down. */
-static __attribute__((noinline)) void measure_round(entry *entries, int count, int r, size_t deeper) {
+static __attribute__((noinline)) void measure_round(entry *entries, int count, int r,
+                                                    size_t deeper) {
     char *volatile unused = alloca(deeper);
     (void)unused;
     for (int i = 0; i < count; ++i) {
@@ -384,7 +432,8 @@ static __attribute__((noinline)) void measure_round(entry *entries, int count, i
 static void measure(states *s, entry *entries, int count, int rounds) {
     for (int r = 0; r < rounds; ++r) {
         move(s);
-        measure_round(entries, count, r, 64 + (size_t)((uniform(&s->seed) + 1) * 32 * STACK_PAGES) * 64);
+        measure_round(entries, count, r,
+                      64 + (size_t)((uniform(&s->seed) + 1) * 32 * STACK_PAGES) * 64);
     }
     for (int i = 0; i < count; ++i) {
         entry *e = &entries[i];
@@ -413,24 +462,45 @@ static int states_open(states *s, const char *spec, const char *name) {
         fprintf(stderr, "bench: %s: %s\n", spec, report.text);
         return 0;
     }
-    s->nq = soa_model_nq(s->model), s->nv = soa_model_nv(s->model), s->bodies = soa_model_body_count(s->model);
+    s->nq = soa_model_nq(s->model);
+    s->nv = soa_model_nv(s->model);
+    s->bodies = soa_model_body_count(s->model);
     s->body = need((size_t)s->bodies + 1, sizeof *s->body);
-    for (int i = 1; i <= s->bodies; ++i) soa_model_body(s->model, i, &s->body[i]);
-    s->batch = s->nv <= 100 ? 256 : s->nv <= 1000 ? 64 : 8;
+    for (int i = 1; i <= s->bodies; ++i)
+        soa_model_body(s->model, i, &s->body[i]);
+    if (s->nv <= 100) {
+        s->batch = 256;
+    } else if (s->nv <= 1000) {
+        s->batch = 64;
+    } else {
+        s->batch = 8;
+    }
     /* Their matrices stay in the core's level 2 cache. */
     s->mass_batch = s->nv <= 100 ? 64 : 8;
-    s->count = s->nv <= 100 ? 64 : s->nv <= 300 ? 16 : 8;
+    if (s->nv <= 100) {
+        s->count = 64;
+    } else if (s->nv <= 300) {
+        s->count = 16;
+    } else {
+        s->count = 8;
+    }
     size_t nq = (size_t)s->batch * (size_t)s->nq, nv = (size_t)s->batch * (size_t)s->nv;
-    s->home.q = need(nq, sizeof(double)), s->home.v = need(nv, sizeof(double));
-    s->home.a = need(nv, sizeof(double)), s->home.tau = need(nv, sizeof(double));
+    s->home.q = need(nq, sizeof(double));
+    s->home.v = need(nv, sizeof(double));
+    s->home.a = need(nv, sizeof(double));
+    s->home.tau = need(nv, sizeof(double));
     s->seed = 20240501u + (uint64_t)s->nv;
-    for (int k = 0; k < s->batch; ++k) random_state(s, &s->seed, k);
-    s->home.qf = single(s->home.q, nq), s->home.vf = single(s->home.v, nv);
-    s->home.af = single(s->home.a, nv), s->home.tauf = single(s->home.tau, nv);
+    for (int k = 0; k < s->batch; ++k)
+        random_state(s, &s->seed, k);
+    s->home.qf = single(s->home.q, nq);
+    s->home.vf = single(s->home.v, nv);
+    s->home.af = single(s->home.a, nv);
+    s->home.tauf = single(s->home.tau, nv);
     for (const generated *g = generated_code; g->model; ++g)
         if (!strcmp(g->model, name)) s->gen = g;
     s->pool_bytes = move(s);
-    void *pool = mmap(NULL, s->pool_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *pool =
+        mmap(NULL, s->pool_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pool == MAP_FAILED) {
         perror("bench: memory");
         return 0;
@@ -444,9 +514,17 @@ static int states_open(states *s, const char *spec, const char *name) {
 }
 
 static void states_close(states *s) {
-    munmap(s->pool, s->pool_bytes), soa_model_free(s->model);
-    free(s->body), free(s->home.q), free(s->home.v), free(s->home.a), free(s->home.tau);
-    free(s->home.qf), free(s->home.vf), free(s->home.af), free(s->home.tauf);
+    munmap(s->pool, s->pool_bytes);
+    soa_model_free(s->model);
+    free(s->body);
+    free(s->home.q);
+    free(s->home.v);
+    free(s->home.a);
+    free(s->home.tau);
+    free(s->home.qf);
+    free(s->home.vf);
+    free(s->home.af);
+    free(s->home.tauf);
 }
 
 static int add_own(bench *b, states *s, entry *entries, int long_chain) {
@@ -458,9 +536,17 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
         if (long_chain && (call->flavour != SCALAR || call->kind == PEER_MASS)) continue;
         if (call->flavour != SCALAR) {
             double d = compare_own(s, call), limit = AGREE;
-            if (call->flavour == BATCH_FLOAT)
-                limit = call->kind != PEER_FD ? AGREE_FLOAT : s->nv <= 30 ? AGREE_FLOAT_FD : 1e300;
-            printf("%s%s %.0e", n == 3 ? "  soa      against the scalar call: " : ", ", call->fn, d);
+            if (call->flavour == BATCH_FLOAT) {
+                if (call->kind != PEER_FD) {
+                    limit = AGREE_FLOAT;
+                } else if (s->nv <= 30) {
+                    limit = AGREE_FLOAT_FD;
+                } else {
+                    limit = 1e300;
+                }
+            }
+            printf("%s%s %.0e", n == 3 ? "  soa      against the scalar call: " : ", ", call->fn,
+                   d);
             if (!(d <= limit)) {
                 printf(" DIFFERS: not timed");
                 ++b->complaints;
@@ -468,8 +554,14 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
             }
         }
         entry *e = &entries[n++];
-        *e = (entry){.fn = call->fn, .lib = "soa", .how = "soa", .run = call->run, .s = s, .states_per_run = 1};
-        if (call->flavour == BATCH || call->flavour == BATCH_FLOAT || call->flavour == GENERATED_BATCH)
+        *e = (entry){.fn = call->fn,
+                     .lib = "soa",
+                     .how = "soa",
+                     .run = call->run,
+                     .s = s,
+                     .states_per_run = 1};
+        if (call->flavour == BATCH || call->flavour == BATCH_FLOAT ||
+            call->flavour == GENERATED_BATCH)
             e->states_per_run = call->kind == PEER_MASS ? s->mass_batch : s->batch;
     }
     printf("\n");
@@ -489,9 +581,15 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
         int first = n;
         for (int way = 0; way < 8 && library->way(peer, fn, way); ++way) {
             entry *e = &entries[n];
-            *e = (entry){.fn = own_calls[fn].fn, .lib = library->name, .how = library->way(peer, fn, way)};
-            e->run = run_peer, e->s = s, e->states_per_run = 1;
-            e->library = library, e->peer = peer, e->peer_fn = fn, e->way = way;
+            *e = (entry){
+                .fn = own_calls[fn].fn, .lib = library->name, .how = library->way(peer, fn, way)};
+            e->run = run_peer;
+            e->s = s;
+            e->states_per_run = 1;
+            e->library = library;
+            e->peer = peer;
+            e->peer_fn = fn;
+            e->way = way;
             double d = compare_peer(s, e);
             printf("%s %s %.0e", way ? "," : fn ? "; " : "", e->how, d);
             if (d <= AGREE) {
@@ -515,10 +613,12 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
  * counts. */
 static int beaten(const entry *entries, int count, int i) {
     for (int k = 0; k < count; ++k)
-        if (k != i && !strcmp(entries[k].lib, entries[i].lib) && !strcmp(entries[k].fn, entries[i].fn)) {
-            int wins = entries[k].median < entries[i].median || (entries[k].median == entries[i].median && k < i);
-            printf("  %s %s: %s %.0f ns, %s\n", entries[i].lib, entries[i].fn, entries[i].how, entries[i].median,
-                   wins ? "not counted" : "counted");
+        if (k != i && !strcmp(entries[k].lib, entries[i].lib) &&
+            !strcmp(entries[k].fn, entries[i].fn)) {
+            int wins = entries[k].median < entries[i].median ||
+                       (entries[k].median == entries[i].median && k < i);
+            printf("  %s %s: %s %.0f ns, %s\n", entries[i].lib, entries[i].fn, entries[i].how,
+                   entries[i].median, wins ? "not counted" : "counted");
             if (wins) return 1;
         }
     return 0;
@@ -536,11 +636,17 @@ static void count_work(bench *b, const char *model, int n, entry *entries, int c
         flop_count c;
         int batch = e->s->batch;
         double per_run = e->states_per_run > 1 ? 8 : 1;
-        if (strncmp(e->fn, "fd", 2) != 0 || strcmp(e->lib, "soa") != 0 || b->done_count == 32) continue;
+        if (strncmp(e->fn, "fd", 2) != 0 || strcmp(e->lib, "soa") != 0 || b->done_count == 32)
+            continue;
         e->s->batch = 8;
         if (flops_counted(count_call, e, &c))
-            b->done[b->done_count++] = (work_done){
-                model, e->fn, n, c.wide, (double)c.flops / per_run, (double)c.instructions / per_run, e->median};
+            b->done[b->done_count++] = (work_done){model,
+                                                   e->fn,
+                                                   n,
+                                                   c.wide,
+                                                   (double)c.flops / per_run,
+                                                   (double)c.instructions / per_run,
+                                                   e->median};
         else
             b->not_counted = 1;
         e->s->batch = batch;
@@ -555,7 +661,8 @@ static double write_matrices(const states *s) {
     double ns[ROUNDS], *one = need(answer_size(s, PEER_MASS), sizeof *one);
     for (int r = 0; r < ROUNDS; ++r) {
         double t = now_ns();
-        for (int k = 0; k < 4 * s->mass_batch; ++k) memcpy(matrix(s, k), one, bytes);
+        for (int k = 0; k < 4 * s->mass_batch; ++k)
+            memcpy(matrix(s, k), one, bytes);
         ns[r] = (now_ns() - t) / (4 * s->mass_batch);
     }
     free(one);
@@ -564,18 +671,30 @@ static double write_matrices(const states *s) {
 }
 
 static void share_of_peak(const bench *b) {
-    printf("\nShare of the core's peak, %.1f Gflop/s in double precision as measured by a loop of independent fused\n"
-           "multiply-adds (single precision: twice that). Flops: every add, multiply, divide and root executed in one\n"
-           "call, a fused pair as 2, sine and cosine included, counted by single-stepping the call.\n",
-           b->peak);
+    printf(
+        "\nShare of the core's peak, %.1f Gflop/s in double precision as measured by a loop of "
+        "independent fused\n"
+        "multiply-adds (single precision: twice that). Flops: every add, multiply, divide and root "
+        "executed in one\n"
+        "call, a fused pair as 2, sine and cosine included, counted by single-stepping the call.\n",
+        b->peak);
     if (b->peak_wide > 1.2 * b->peak)
-        printf("Generated batches compiled for AVX-512 take eight states at a time: their peak is %.1f Gflop/s.\n",
+        printf("Generated batches compiled for AVX-512 take eight states at a time: their peak is "
+               "%.1f Gflop/s.\n",
                b->peak_wide);
     for (int i = 0; i < b->done_count; ++i) {
         const work_done *d = &b->done[i];
-        double peak = d->wide > 1 ? b->peak_wide : strstr(d->fn, "_f") ? 2 * b->peak : b->peak;
+        double peak;
+        if (d->wide > 1) {
+            peak = b->peak_wide;
+        } else if (strstr(d->fn, "_f")) {
+            peak = 2 * b->peak;
+        } else {
+            peak = b->peak;
+        }
         double rate = d->flops / d->ns;
-        printf("  %-9s n=%-5d %-13s %8.0f flops, %8.0f instructions a state, %6.2f Gflop/s, %5.1f %% of peak\n",
+        printf("  %-9s n=%-5d %-13s %8.0f flops, %8.0f instructions a state, %6.2f Gflop/s, %5.1f "
+               "%% of peak\n",
                d->model, d->n, d->fn, d->flops, d->instructions, rate, 100 * rate / peak);
     }
     if (b->not_counted) printf("  some not counted: single-stepping is not possible here\n");
@@ -590,7 +709,8 @@ static int bench_model(bench *b, const char *spec, const char *name) {
     int long_chain = s.nv > 1000, n;
     printf("\n%s: nv %d, %d bodies\n", spec, s.nv, s.bodies);
     n = add_own(b, &s, entries, long_chain);
-    for (int i = 0; i < n; ++i) calibrate(&entries[i], b->rounds);
+    for (int i = 0; i < n; ++i)
+        calibrate(&entries[i], b->rounds);
     for (int k = 0; k < b->libraries && !long_chain; ++k) {
         peer_model model = {spec, s.nq, s.nv, s.bodies, {0, 0, 0}, s.body};
         char why[300] = "it did not say why";
@@ -609,8 +729,13 @@ static int bench_model(bench *b, const char *spec, const char *name) {
         count_work(b, name, s.nv, entries, n);
     for (int k = 0; k < b->libraries; ++k)
         if (peers[k]) b->library[k]->close(peers[k]);
-    if (s.failed) printf("  %d calls of ours FAILED\n", s.failed), ++b->complaints;
-    if (s.gen) printf("  writing a mass matrix of a batch, and nothing else: %.0f ns\n", write_matrices(&s));
+    if (s.failed) {
+        printf("  %d calls of ours FAILED\n", s.failed);
+        ++b->complaints;
+    }
+    if (s.gen)
+        printf("  writing a mass matrix of a batch, and nothing else: %.0f ns\n",
+               write_matrices(&s));
     printf("  %d calls timed, %.1f s\n", n, 1e-9 * (now_ns() - start));
     fflush(stdout);
     states_close(&s);
@@ -620,10 +745,13 @@ static int bench_model(bench *b, const char *spec, const char *name) {
 /* --- report ----------------------------------------------------------------------------------- */
 static const char *const libs[] = {"soa", "mujoco", "bullet", "kdl", "simbody", "dart", NULL};
 
-static const result *find(const bench *b, const char *model, int n, const char *fn, const char *lib) {
+static const result *find(const bench *b, const char *model, int n, const char *fn,
+                          const char *lib) {
     for (int i = 0; i < b->count; ++i) {
         const result *r = &b->results[i];
-        if (!strcmp(r->model, model) && (n == 0 || r->n == n) && !strcmp(r->fn, fn) && !strcmp(r->lib, lib)) return r;
+        if (!strcmp(r->model, model) && (n == 0 || r->n == n) && !strcmp(r->fn, fn) &&
+            !strcmp(r->lib, lib))
+            return r;
     }
     return NULL;
 }
@@ -641,16 +769,20 @@ static void table_robots(const bench *b) {
     static const char *const kinds[] = {"_batch", "_batch_f", "_gen", "_gen_batch", NULL};
     for (int m = 0; robots[m]; ++m) {
         if (!find(b, robots[m], 0, "fd", "soa")) continue;
-        printf("\n%-9s ns, median \xC2\xB1 half the distance between quartiles\n%6s", robots[m], "");
-        for (int l = 0; libs[l]; ++l) printf(" %15s", libs[l]);
+        printf("\n%-9s ns, median \xC2\xB1 half the distance between quartiles\n%6s", robots[m],
+               "");
+        for (int l = 0; libs[l]; ++l)
+            printf(" %15s", libs[l]);
         printf("\n");
         for (int f = 0; fns[f]; ++f) {
             printf("  %-4s", fns[f]);
-            for (int l = 0; libs[l]; ++l) cell(find(b, robots[m], 0, fns[f], libs[l]));
+            for (int l = 0; libs[l]; ++l)
+                cell(find(b, robots[m], 0, fns[f], libs[l]));
             printf("\n");
         }
         printf("%6s", "");
-        for (int k = 0; kinds[k]; ++k) printf(" %15s", kinds[k] + 1);
+        for (int k = 0; kinds[k]; ++k)
+            printf(" %15s", kinds[k] + 1);
         printf("   soa, per state\n");
         for (int f = 0; fns[f]; ++f) {
             printf("  %-4s", fns[f]);
@@ -670,16 +802,20 @@ static void table_chain(const bench *b) {
         int any = 0;
         for (int i = 0; i < b->count; ++i) {
             const result *r = &b->results[i];
-            if (strcmp(r->model, "chain") != 0 || strcmp(r->fn, fns[f]) != 0 || strcmp(r->lib, "soa") != 0) continue;
+            if (strcmp(r->model, "chain") != 0 || strcmp(r->fn, fns[f]) != 0 ||
+                strcmp(r->lib, "soa") != 0)
+                continue;
             if (!any++) {
                 printf("\nchain, %s, ns\n%7s", fns[f], "N");
-                for (int l = 0; libs[l]; ++l) printf(" %15s", libs[l]);
+                for (int l = 0; libs[l]; ++l)
+                    printf(" %15s", libs[l]);
                 printf(" %15s\n", "soa batch");
             }
             char batch[32];
             snprintf(batch, sizeof batch, "%s_batch", fns[f]);
             printf("%7d", r->n);
-            for (int l = 0; libs[l]; ++l) cell(find(b, "chain", r->n, fns[f], libs[l]));
+            for (int l = 0; libs[l]; ++l)
+                cell(find(b, "chain", r->n, fns[f], libs[l]));
             cell(find(b, "chain", r->n, batch, "soa"));
             printf("\n");
         }
@@ -692,7 +828,8 @@ static void goal(const char *text, const result *ours, const result *theirs, dou
         return;
     }
     double ratio = ours->ns / theirs->ns;
-    printf("  %-58s %6.3f  goal %.2f  %s\n", text, ratio, limit, ratio <= limit ? "met" : "NOT MET");
+    printf("  %-58s %6.3f  goal %.2f  %s\n", text, ratio, limit,
+           ratio <= limit ? "met" : "NOT MET");
 }
 
 static void goals(const bench *b) {
@@ -701,13 +838,14 @@ static void goals(const bench *b) {
     char text[80], fn[32];
     int slower = 0, compared = 0;
     printf("\nGoals: our time as a share of theirs\n");
-    goal("arm7 fd / MuJoCo mj_forward", find(b, "arm7", 0, "fd", "soa"), find(b, "arm7", 0, "fd", "mujoco"), 0.30);
+    goal("arm7 fd / MuJoCo mj_forward", find(b, "arm7", 0, "fd", "soa"),
+         find(b, "arm7", 0, "fd", "mujoco"), 0.30);
     goal("arm7 fd / KDL", find(b, "arm7", 0, "fd", "soa"), find(b, "arm7", 0, "fd", "kdl"), 0.16);
     goal("arm7 id / KDL", find(b, "arm7", 0, "id", "soa"), find(b, "arm7", 0, "id", "kdl"), 0.20);
-    goal("arm7 mass / MuJoCo crb + fullM", find(b, "arm7", 0, "mass", "soa"), find(b, "arm7", 0, "mass", "mujoco"),
-         0.25);
-    goal("chain of 1000 fd / Bullet", find(b, "chain", 1000, "fd", "soa"), find(b, "chain", 1000, "fd", "bullet"),
-         0.30);
+    goal("arm7 mass / MuJoCo crb + fullM", find(b, "arm7", 0, "mass", "soa"),
+         find(b, "arm7", 0, "mass", "mujoco"), 0.25);
+    goal("chain of 1000 fd / Bullet", find(b, "chain", 1000, "fd", "soa"),
+         find(b, "chain", 1000, "fd", "bullet"), 0.30);
     static const struct {
         const char *text, *ours, *theirs;
         double limit;
@@ -731,18 +869,20 @@ static void goals(const bench *b) {
         ++compared;
         if (ours->ns < r->ns) continue;
         ++slower;
-        printf("    SLOWER: %s n=%d %s: %.0f ns, %s %.0f ns\n", r->model, r->n, r->fn, ours->ns, r->lib, r->ns);
+        printf("    SLOWER: %s n=%d %s: %.0f ns, %s %.0f ns\n", r->model, r->n, r->fn, ours->ns,
+               r->lib, r->ns);
     }
     printf("    %d of %d comparisons won: %s\n", compared - slower, compared,
            compared == 0 ? "not measured"
            : slower      ? "NOT MET"
                          : "met");
-    const result *shorter = find(b, "chain", 100, "fd", "soa"), *middle = find(b, "chain", 1000, "fd", "soa");
+    const result *shorter = find(b, "chain", 100, "fd", "soa"),
+                 *middle = find(b, "chain", 1000, "fd", "soa");
     const result *longer = find(b, "chain", 10000, "fd", "soa");
     if (!shorter || !middle || !longer) return;
     double exponent = log10(longer->ns / shorter->ns) / 2;
-    printf("  fd linear to N = 10000: %.1f, %.1f, %.1f ns a joint at N = 100, 1000, 10000\n", shorter->ns / 100,
-           middle->ns / 1000, longer->ns / 10000);
+    printf("  fd linear to N = 10000: %.1f, %.1f, %.1f ns a joint at N = 100, 1000, 10000\n",
+           shorter->ns / 100, middle->ns / 1000, longer->ns / 10000);
     printf("  %-58s %6.3f  goal 1.10  %s\n", "  time grows as N to the power", exponent,
            exponent <= 1.1 ? "met" : "NOT MET");
 }
@@ -751,7 +891,10 @@ static FILE *create(const char *directory, const char *name) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", directory, name);
     FILE *f = fopen(path, "w");
-    if (!f) perror(path), exit(2);
+    if (!f) {
+        perror(path);
+        exit(2);
+    }
     return f;
 }
 
@@ -763,13 +906,15 @@ static int written(FILE *f) {
 static int write_files(const bench *b, const char *directory) {
     static const char *const panels[] = {"fd", "id", "mass", NULL};
     static const char *const titles[] = {"forward dynamics", "inverse dynamics", "mass matrix"};
-    static const char *const series[] = {"soa", "mujoco", "bullet", "kdl", "simbody", "dart", "soa batch", NULL};
+    static const char *const series[] = {"soa",     "mujoco", "bullet",    "kdl",
+                                         "simbody", "dart",   "soa batch", NULL};
     FILE *f = create(directory, "bench.json");
     fprintf(f, "[\n");
     for (int i = 0; i < b->count; ++i) {
         const result *r = &b->results[i];
-        fprintf(f, "{\"model\": \"%s\", \"n\": %d, \"fn\": \"%s\", \"lib\": \"%s\", \"ns\": %.6g}%s\n", r->model, r->n,
-                r->fn, r->lib, r->ns, i + 1 < b->count ? "," : "");
+        fprintf(f,
+                "{\"model\": \"%s\", \"n\": %d, \"fn\": \"%s\", \"lib\": \"%s\", \"ns\": %.6g}%s\n",
+                r->model, r->n, r->fn, r->lib, r->ns, i + 1 < b->count ? "," : "");
     }
     fprintf(f, "]\n");
     if (!written(f)) return 0;
@@ -783,13 +928,15 @@ static int write_files(const bench *b, const char *directory) {
             size_t length = strlen(panels[p]);
             int batch = !strncmp(r->fn, panels[p], length) && !strcmp(r->fn + length, "_batch");
             if (!strcmp(r->fn, panels[p]) || batch)
-                points[count++] = (plot_point){panels[p], batch ? "soa batch" : r->lib, r->n, r->ns};
+                points[count++] =
+                    (plot_point){panels[p], batch ? "soa batch" : r->lib, r->n, r->ns};
         }
     }
     int ok = 1;
     if (count) {
         f = create(directory, "bench.svg");
-        plot_write(f, "A chain of N joints: time per state, one core", panels, titles, series, points, count);
+        plot_write(f, "A chain of N joints: time per state, one core", panels, titles, series,
+                   points, count);
         ok = written(f);
     }
     free(points);
@@ -807,14 +954,16 @@ static void load_peers(bench *b, const char *directory) {
             b->library[b->libraries++] = get();
             printf("  %s\n", get()->version);
         } else
-            printf("  %s: not here (%s)\n", libs[l], access(path, R_OK) == 0 ? dlerror() : "was not built");
+            printf("  %s: not here (%s)\n", libs[l],
+                   access(path, R_OK) == 0 ? dlerror() : "was not built");
     }
 }
 
 static void print_file(const char *path) {
     char line[512];
     FILE *f = path ? fopen(path, "r") : NULL;
-    while (f && fgets(line, sizeof line, f)) printf("  %s", line);
+    while (f && fgets(line, sizeof line, f))
+        printf("  %s", line);
     if (f) fclose(f);
 }
 
@@ -867,10 +1016,11 @@ int main(int argc, char **argv) {
             break;
     }
     if ((i < argc && argv[i][0] == '-') || rounds[0] < LEAST_ROUNDS || rounds[0] > MOST_ROUNDS) {
-        fprintf(stderr,
-                "usage: bench [--out DIR] [--peers DIR] [--facts FILE] [--rounds %d..%d] [--longest N] "
-                "[arm7|quadruped|humanoid|chain]...\n",
-                LEAST_ROUNDS, MOST_ROUNDS);
+        fprintf(
+            stderr,
+            "usage: bench [--out DIR] [--peers DIR] [--facts FILE] [--rounds %d..%d] [--longest N] "
+            "[arm7|quadruped|humanoid|chain]...\n",
+            LEAST_ROUNDS, MOST_ROUNDS);
         return 2;
     }
     one_core();
@@ -878,18 +1028,22 @@ int main(int argc, char **argv) {
     printf("libsoa %s, instruction set %s\npeers\n", soa_version(), soa_instruction_set());
     load_peers(&b, peers);
     print_file(facts);
-    b.peak = flops_peak(0), b.peak_wide = flops_peak(2);
+    b.peak = flops_peak(0);
+    b.peak_wide = flops_peak(2);
     b.rounds = rounds[0];
     for (int m = 0; robots[m]; ++m)
-        if (wanted(argv + i, argc - i, robots[m]) && !bench_model(&b, robots[m], robots[m])) return 2;
-    for (int k = 0; lengths[k] && lengths[k] <= b.longest && wanted(argv + i, argc - i, "chain"); ++k) {
+        if (wanted(argv + i, argc - i, robots[m]) && !bench_model(&b, robots[m], robots[m]))
+            return 2;
+    for (int k = 0; lengths[k] && lengths[k] <= b.longest && wanted(argv + i, argc - i, "chain");
+         ++k) {
         char spec[32];
         /* The longest chains fill all caches, also those that other processes use. */
         b.rounds = rounds[lengths[k] <= 1000];
         snprintf(spec, sizeof spec, "chain:%d", lengths[k]);
         if (!bench_model(&b, spec, "chain")) return 2;
     }
-    b.peak = fmax(b.peak, flops_peak(0)), b.peak_wide = fmax(b.peak_wide, flops_peak(2));
+    b.peak = fmax(b.peak, flops_peak(0));
+    b.peak_wide = fmax(b.peak_wide, flops_peak(2));
     table_robots(&b);
     table_chain(&b);
     goals(&b);

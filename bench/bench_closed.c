@@ -59,7 +59,8 @@ static int open_mechanism(mechanism *m, const char *name) {
     soa_report report = {SOA_OK, -1, 0, ""};
     memset(m, 0, sizeof *m);
     m->name = name;
-    if (soai_mechanism_make(name, SOA_SPHERICAL, NULL, &m->k, &report) || soa_work_create(m->k.model, &m->work)) {
+    if (soai_mechanism_make(name, SOA_SPHERICAL, NULL, &m->k, &report) ||
+        soa_work_create(m->k.model, &m->work)) {
         printf("%s: %s\n", name, report.text);
         return 1;
     }
@@ -70,8 +71,10 @@ static int open_mechanism(mechanism *m, const char *name) {
     m->tie_count = soa_constraints_count(m->k.constraints);
     m->tie = calloc((size_t)m->tie_count, sizeof *m->tie);
     if (!m->state || !m->body || !m->tie) return 1;
-    for (int b = 1; b <= bodies; ++b) soa_model_body(m->k.model, b, &m->body[b]);
-    m->peer = (peer_model){.name = name, .nq = m->nq, .nv = m->nq, .bodies = bodies, .body = m->body};
+    for (int b = 1; b <= bodies; ++b)
+        soa_model_body(m->k.model, b, &m->body[b]);
+    m->peer =
+        (peer_model){.name = name, .nq = m->nq, .nv = m->nq, .bodies = bodies, .body = m->body};
     soa_model_gravity(m->k.model, m->peer.gravity);
     for (int i = 0; i < m->tie_count; ++i) {
         soa_constraint_def d;
@@ -89,8 +92,11 @@ static int open_mechanism(mechanism *m, const char *name) {
     return 0;
 }
 static void close_mechanism(mechanism *m) {
-    soa_work_free(m->work), soai_mechanism_free(&m->k);
-    free(m->state), free(m->body), free(m->tie);
+    soa_work_free(m->work);
+    soai_mechanism_free(&m->k);
+    free(m->state);
+    free(m->body);
+    free(m->tie);
 }
 
 /* --- errors of a motion ----------------------------------------------------------------------- */
@@ -102,16 +108,21 @@ typedef struct errors {
 static void measure(mechanism *m, const double *q, const double *v, int first, errors *e) {
     double g[4096], kinetic = 0, potential = 0, most = 0;
     const int rows = soa_constraints_row_count(m->k.constraints);
-    if (rows > 4096 || soa_constraints_evaluate(m->k.constraints, m->work, &(soa_input){.q = q, .v = v}, g, NULL, NULL, NULL) ||
+    if (rows > 4096 ||
+        soa_constraints_evaluate(m->k.constraints, m->work, &(soa_input){.q = q, .v = v}, g, NULL,
+                                 NULL, NULL) ||
         soa_energy(m->k.model, m->work, q, v, &kinetic, &potential)) {
         e->lost = 1;
         return;
     }
-    for (int r = 0; r < rows; ++r) most = fmax(most, fabs(g[r]));
+    for (int r = 0; r < rows; ++r)
+        most = fmax(most, fabs(g[r]));
     if (first) e->start = kinetic + potential;
     e->scale = fmax(e->scale, kinetic);
-    e->closure_end = most, e->energy_end = fabs(kinetic + potential - e->start);
-    e->closure = fmax(e->closure, most), e->energy = fmax(e->energy, e->energy_end);
+    e->closure_end = most;
+    e->energy_end = fabs(kinetic + potential - e->start);
+    e->closure = fmax(e->closure, most);
+    e->energy = fmax(e->energy, e->energy_end);
 }
 typedef struct run {
     char who[64], how[64];
@@ -124,8 +135,9 @@ static void print_run(const run *r) {
     else if (r->e.lost)
         printf("  %-10s %-34s could not\n", r->who, r->how);
     else
-        printf("  %-10s %-34s %10.3f %12.1e %12.1e %12.1e %12.1e\n", r->who, r->how, r->time * 1e3, r->e.closure,
-               r->e.closure_end, r->e.energy / r->e.scale, r->e.energy_end / r->e.scale);
+        printf("  %-10s %-34s %10.3f %12.1e %12.1e %12.1e %12.1e\n", r->who, r->how, r->time * 1e3,
+               r->e.closure, r->e.closure_end, r->e.energy / r->e.scale,
+               r->e.energy_end / r->e.scale);
 }
 
 typedef struct watch {
@@ -150,10 +162,15 @@ static void ours(mechanism *m, int order, double tolerance, run *r) {
     memset(r, 0, sizeof *r);
     snprintf(r->who, sizeof r->who, "libsoa");
     snprintf(r->how, sizeof r->how, "order %d, tolerance %.0e", order, tolerance);
-    memcpy(q, m->k.q, (size_t)m->nq * sizeof *q), memcpy(v, m->k.v, (size_t)m->nq * sizeof *v);
-    o.duration = LENGTH, o.sample_time = LENGTH / SAMPLES, o.order = order;
-    o.relative_tolerance = tolerance, o.absolute_tolerance = tolerance / 10;
-    o.sample = look, o.sample_user = &w;
+    memcpy(q, m->k.q, (size_t)m->nq * sizeof *q);
+    memcpy(v, m->k.v, (size_t)m->nq * sizeof *v);
+    o.duration = LENGTH;
+    o.sample_time = LENGTH / SAMPLES;
+    o.order = order;
+    o.relative_tolerance = tolerance;
+    o.absolute_tolerance = tolerance / 10;
+    o.sample = look;
+    o.sample_user = &w;
     const double begin = seconds();
     if (soa_closed_simulate(m->k.constraints, q, v, &o, &result, &report)) {
         r->e.lost = 1;
@@ -177,7 +194,8 @@ static void theirs(mechanism *m, const closed_peer *p, void *peer, int setting, 
         spent += seconds() - begin;
         if (r->e.lost) break;
         if (spent / i * SAMPLES > PATIENCE && spent > 0.2) {
-            r->e.cpu = spent / i * SAMPLES, r->e.lost = 1;
+            r->e.cpu = spent / i * SAMPLES;
+            r->e.lost = 1;
             break;
         }
         p->state(peer, q, v);
@@ -194,8 +212,8 @@ static double our_evaluation(mechanism *m) {
         const double begin = seconds();
         for (int i = 0; i < calls * STATES; ++i) {
             const double *q = state_of(m, i % STATES);
-            bad |= soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = q, .v = q + m->nq}, qdd, NULL, NULL) !=
-                   SOA_OK;
+            bad |= soa_closed_fd(m->k.constraints, m->work, NULL,
+                                 &(soa_input){.q = q, .v = q + m->nq}, qdd, NULL, NULL) != SOA_OK;
         }
         times[round] = (seconds() - begin) / (calls * STATES);
     }
@@ -218,7 +236,8 @@ static double their_evaluation(mechanism *m, const closed_peer *p, void *peer, d
         begin = seconds();
         for (int i = 0; i < calls; ++i) {
             const double *q = state_of(m, i % STATES);
-            soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = q, .v = q + m->nq}, qdd, NULL, NULL);
+            soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = q, .v = q + m->nq},
+                          qdd, NULL, NULL);
         }
         mine[round] = (seconds() - begin) / calls;
     }
@@ -237,7 +256,9 @@ static double their_evaluation(mechanism *m, const closed_peer *p, void *peer, d
 static double difference(mechanism *m, const closed_peer *p, void *peer, double *room) {
     double *v = room, *own = room + m->nq, *other = room + 2 * m->nq, size = 9.81, off = 0;
     memset(v, 0, (size_t)m->nq * sizeof *v);
-    if (soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = m->k.q, .v = v}, own, NULL, NULL)) return NAN;
+    if (soa_closed_fd(m->k.constraints, m->work, NULL, &(soa_input){.q = m->k.q, .v = v}, own, NULL,
+                      NULL))
+        return NAN;
     p->load(peer, m->k.q, v);
     if (p->begin(peer, 1)) return NAN;
     p->load(peer, m->k.q, v);
@@ -261,9 +282,12 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
     run own[WAYS], other[MOST_PEERS * 4];
     int others = 0;
     if (open_mechanism(&m, name)) return 1;
-    printf("\n%s: %d joints, %d loops\n  %-10s %-34s %10s %12s %12s %12s %12s\n", name, m.nq, m.tie_count, "", "",
-           "ms per s", "closure, m", "at 10 s", "energy, rel.", "at 10 s");
-    for (int i = 0; i < WAYS; ++i) ours(&m, way[i].order, way[i].tolerance, &own[i]), print_run(&own[i]);
+    printf("\n%s: %d joints, %d loops\n  %-10s %-34s %10s %12s %12s %12s %12s\n", name, m.nq,
+           m.tie_count, "", "", "ms per s", "closure, m", "at 10 s", "energy, rel.", "at 10 s");
+    for (int i = 0; i < WAYS; ++i) {
+        ours(&m, way[i].order, way[i].tolerance, &own[i]);
+        print_run(&own[i]);
+    }
     double *qdd = calloc(3 * (size_t)m.nq, sizeof *qdd);
     double evaluation[MOST_PEERS], beside[MOST_PEERS], apart[MOST_PEERS];
     for (int n = 0; n < peer_count; ++n) {
@@ -276,14 +300,18 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
         }
         evaluation[n] = their_evaluation(&m, peers[n], peer, &beside[n]);
         apart[n] = difference(&m, peers[n], peer, qdd);
-        for (int s = 0; peers[n]->setting(s) && others < MOST_PEERS * 4; ++s)
-            theirs(&m, peers[n], peer, s, &other[others]), print_run(&other[others++]);
+        for (int s = 0; peers[n]->setting(s) && others < MOST_PEERS * 4; ++s) {
+            theirs(&m, peers[n], peer, s, &other[others]);
+            print_run(&other[others++]);
+        }
         peers[n]->close(peer);
     }
     for (int n = 0; n < peer_count; ++n)
-        printf("  accelerations, one evaluation, in turn: libsoa %.2f us, %s %.2f us: %.2f times (differs by %.0e from "
+        printf("  accelerations, one evaluation, in turn: libsoa %.2f us, %s %.2f us: %.2f times "
+               "(differs by %.0e from "
                "rest)\n",
-               beside[n] * 1e6, peers[n]->name, evaluation[n] * 1e6, evaluation[n] / beside[n], apart[n]);
+               beside[n] * 1e6, peers[n]->name, evaluation[n] * 1e6, evaluation[n] / beside[n],
+               apart[n]);
     for (int n = 0; n < peer_count; ++n)
         printf("  goal, evaluation faster than %s: %s\n", peers[n]->name,
                beside[n] < evaluation[n] ? "met" : "NOT MET");
@@ -292,11 +320,12 @@ static int compare(const char *name, const closed_peer *const *peers, int peer_c
         const run *best = NULL;
         if (other[i].e.lost) continue;
         for (int k = 0; k < WAYS; ++k)
-            if (!own[k].e.lost && own[k].time < other[i].time && own[k].e.closure * 100 <= other[i].e.closure &&
+            if (!own[k].e.lost && own[k].time < other[i].time &&
+                own[k].e.closure * 100 <= other[i].e.closure &&
                 own[k].e.energy * 100 <= other[i].e.energy && (!best || own[k].time < best->time))
                 best = &own[k];
-        printf("  goal, against %s, %s: %s%s\n", other[i].who, other[i].how, best ? "met by " : "NOT MET",
-               best ? best->how : "");
+        printf("  goal, against %s, %s: %s%s\n", other[i].who, other[i].how,
+               best ? "met by " : "NOT MET", best ? best->how : "");
     }
     free(qdd);
     close_mechanism(&m);
@@ -316,7 +345,8 @@ static double one_size(const char *name) {
     return time;
 }
 static void growth(void) {
-    static const int joints[] = {10, 30, 100, 300, 1000, 3000, 5000}, loops[] = {1, 2, 4, 8, 16, 32, 64};
+    static const int joints[] = {10, 30, 100, 300, 1000, 3000, 5000},
+                     loops[] = {1, 2, 4, 8, 16, 32, 64};
     enum { N = sizeof joints / sizeof *joints, L = sizeof loops / sizeof *loops };
     double time[N], of_loops[L];
     char name[32];
@@ -335,7 +365,8 @@ static void growth(void) {
         of_loops[i] = one_size(name);
         printf(" L = %d: %.2f us;", loops[i], of_loops[i] * 1e6);
     }
-    printf("\n  exponent from 1 to 8: %.2f, from 16 to 64: %.2f\n", log(of_loops[3] / of_loops[0]) / log(8),
+    printf("\n  exponent from 1 to 8: %.2f, from 16 to 64: %.2f\n",
+           log(of_loops[3] / of_loops[0]) / log(8),
            log(of_loops[L - 1] / of_loops[L - 3]) / log(4));
 }
 
@@ -353,9 +384,11 @@ int main(int count, char **argument) {
         *(void **)&get = dlsym(module, "closed_peer_get");
         if (get) peers[peer_count++] = get();
     }
-    printf("closed chains, 10 s of motion; errors are the largest of %d samples and the last, by libsoa for everybody",
+    printf("closed chains, 10 s of motion; errors are the largest of %d samples and the last, by "
+           "libsoa for everybody",
            SAMPLES);
-    for (int i = 0; i < peer_count; ++i) printf("; %s", peers[i]->version);
+    for (int i = 0; i < peer_count; ++i)
+        printf("; %s", peers[i]->version);
     printf("\n");
     if (compare("fourbar", peers, peer_count) || compare("windows:2", peers, peer_count) ||
         compare("ring:12", peers, peer_count) || compare("ring:30", peers, peer_count))

@@ -48,17 +48,23 @@ typedef struct own_pair {
 static void *own_open(const soa_shape *a, const soa_shape *b, int places) {
     (void)places;
     own_pair *p = calloc(1, sizeof *p);
-    if (p) p->a = *a, p->b = *b;
+    if (p) {
+        p->a = *a;
+        p->b = *b;
+    }
     return p;
 }
 static void own_place(void *pair, int at, const soa_frame *a, const soa_frame *b) {
     own_pair *p = pair;
-    p->A[at] = *a, p->B[at] = *b;
+    p->A[at] = *a;
+    p->B[at] = *b;
 }
 static double own_distance(void *pair, int at, int warm) {
     own_pair *p = pair;
     soa_distance out;
-    return soa_shape_distance(&p->a, &p->A[at], &p->b, &p->B[at], warm ? &p->cache : NULL, &out) ? NAN : out.distance;
+    if (soa_shape_distance(&p->a, &p->A[at], &p->b, &p->B[at], warm ? &p->cache : NULL, &out))
+        return NAN;
+    return out.distance;
 }
 static const distance_peer OWN = {"libsoa", 1, own_open, own_place, own_distance, free};
 
@@ -68,27 +74,35 @@ static int random_hull(int count, soa_shape *s) {
     for (int i = 0; i < count; ++i) {
         double r;
         do {
-            for (int k = 0; k < 3; ++k) x[i][k] = uniform(-1, 1);
+            for (int k = 0; k < 3; ++k)
+                x[i][k] = uniform(-1, 1);
             r = sqrt(x[i][0] * x[i][0] + x[i][1] * x[i][1] + x[i][2] * x[i][2]);
         } while (!(r <= 1 && r > 0.1));
-        for (int k = 0; k < 3; ++k) x[i][k] /= r;
+        for (int k = 0; k < 3; ++k)
+            x[i][k] /= r;
     }
     return soa_hull_from_points(x[0], count, s, NULL) == SOA_OK;
 }
 /* warm: along a path; else anywhere. The hulls are apart in both cases. */
 static void places(const soa_shape *a, const soa_shape *b, int warm, soa_frame *A, soa_frame *B) {
     double t[9];
-    for (int k = 0; k < 9; ++k) t[k] = uniform(-3, 3);
+    for (int k = 0; k < 9; ++k)
+        t[k] = uniform(-3, 3);
     for (int at = 0; at < PLACES; ++at) {
         soa_distance d;
         const double s = warm ? 0.01 * at : 0;
         do {
             if (!warm)
-                for (int k = 0; k < 9; ++k) t[k] = uniform(-3, 3);
+                for (int k = 0; k < 9; ++k)
+                    t[k] = uniform(-3, 3);
             A[at] = soa_frame_from_rpy(t[0] + s, t[1] - s, t[2], 0, 0, 0);
             B[at] = soa_frame_from_rpy(t[3] - s, t[4], t[5] + s, t[6] + s, t[7] - s, t[8] + s);
             if (soa_shape_distance(a, &A[at], b, &B[at], NULL, &d)) d.distance = 0;
-            if (warm && !(d.distance > 0.05)) t[6] *= 1.2, t[7] *= 1.2, t[8] *= 1.2;
+            if (warm && !(d.distance > 0.05)) {
+                t[6] *= 1.2;
+                t[7] *= 1.2;
+                t[8] *= 1.2;
+            }
         } while (!(d.distance > 0.05));
     }
 }
@@ -104,13 +118,16 @@ int main(int argc, char **argv) {
         distance_peer_fn *get = NULL;
         if (module) *(void **)&get = dlsym(module, "soa_distance_peer");
         if (!get) printf("%s: not here\n", modules[m]);
-        for (int i = 0; get && get(i) && methods < MOST; ++i) method[methods++] = get(i);
+        for (int i = 0; get && get(i) && methods < MOST; ++i)
+            method[methods++] = get(i);
     }
     for (int warm = 0; warm < 2; ++warm) {
-        printf("\nDistance of two convex hulls, %s: ns a call, median of %d rounds (off: largest relative "
+        printf("\nDistance of two convex hulls, %s: ns a call, median of %d rounds (off: largest "
+               "relative "
                "difference)\n%9s",
                warm ? "warm" : "cold", ROUNDS, "vertices");
-        for (int m = 0; m < methods; ++m) printf("%28s", method[m]->name);
+        for (int m = 0; m < methods; ++m)
+            printf("%28s", method[m]->name);
         printf("\n");
         for (int size = 0; size < SIZES; ++size) {
             void *pair[PAIRS][MOST];
@@ -119,19 +136,22 @@ int main(int argc, char **argv) {
             double off[MOST] = {0}, own = 0;
             for (int p = 0; p < PAIRS; ++p) {
                 soa_frame A[PLACES], B[PLACES];
-                if (!random_hull(SIZE[size], &s[p][0]) || !random_hull(SIZE[size], &s[p][1])) return 2;
+                if (!random_hull(SIZE[size], &s[p][0]) || !random_hull(SIZE[size], &s[p][1]))
+                    return 2;
                 places(&s[p][0], &s[p][1], warm, A, B);
                 for (int m = 0; m < methods; ++m) {
                     pair[p][m] = method[m]->open(&s[p][0], &s[p][1], PLACES);
                     if (!pair[p][m]) return 2;
-                    for (int at = 0; at < PLACES; ++at) method[m]->place(pair[p][m], at, &A[at], &B[at]);
+                    for (int at = 0; at < PLACES; ++at)
+                        method[m]->place(pair[p][m], at, &A[at], &B[at]);
                 }
             }
             /* The first round is not measured. */
             for (int round = -1; round < ROUNDS; ++round)
                 for (int m = 0; m < methods; ++m) {
                     const int on = warm && method[m]->warms;
-                    for (int p = 0; on && p < PAIRS; ++p) method[m]->distance(pair[p][m], 0, 1);
+                    for (int p = 0; on && p < PAIRS; ++p)
+                        method[m]->distance(pair[p][m], 0, 1);
                     const double begin = seconds();
                     double sum = 0;
                     for (int p = 0; p < PAIRS; ++p)
@@ -156,8 +176,10 @@ int main(int argc, char **argv) {
             }
             printf("\n");
             for (int p = 0; p < PAIRS; ++p) {
-                for (int m = 0; m < methods; ++m) method[m]->close(pair[p][m]);
-                soa_hull_free(&s[p][0]), soa_hull_free(&s[p][1]);
+                for (int m = 0; m < methods; ++m)
+                    method[m]->close(pair[p][m]);
+                soa_hull_free(&s[p][0]);
+                soa_hull_free(&s[p][1]);
             }
         }
     }

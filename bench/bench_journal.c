@@ -38,25 +38,38 @@ static void look(const char *path, const char *how) {
         double start = now();
         need(soa_log_open(path, &log, &report), &report);
         soa_log_get_info(log, &info);
-        printf("open, %s, %s: %.2f ms; %lld samples\n", how, warm ? "cached" : "from disk", 1e3 * (now() - start),
-               (long long)info.samples);
+        printf("open, %s, %s: %.2f ms; %lld samples\n", how, warm ? "cached" : "from disk",
+               1e3 * (now() - start), (long long)info.samples);
         const int signals[3] = {0, info.signal_count / 2, info.signal_count - 1};
         for (int columns = 100; columns <= 1600; columns *= 4) {
-            double *min = malloc(3 * (size_t)columns * sizeof *min), *max = malloc(3 * (size_t)columns * sizeof *max);
+            double *min = malloc(3 * (size_t)columns * sizeof *min),
+                   *max = malloc(3 * (size_t)columns * sizeof *max);
             if (!min || !max) exit(2);
             if (!warm) forget(path);
             start = now();
-            need(soa_log_overview(log, &(soa_log_window){.signals = signals, .signal_count = 3, .t0 = info.first, .t1 = info.last, .columns = columns}, min, max, &report), &report);
-            printf("    overview of 3 signals, all of it, %d columns: %.1f ms\n", columns, 1e3 * (now() - start));
-            free(min), free(max);
+            need(soa_log_overview(log,
+                                  &(soa_log_window){.signals = signals,
+                                                    .signal_count = 3,
+                                                    .t0 = info.first,
+                                                    .t1 = info.last,
+                                                    .columns = columns},
+                                  min, max, &report),
+                 &report);
+            printf("    overview of 3 signals, all of it, %d columns: %.1f ms\n", columns,
+                   1e3 * (now() - start));
+            free(min);
+            free(max);
         }
         double t[1000], *values = malloc(1000 * (size_t)info.signal_count * sizeof *values);
         if (!values) exit(2);
         int64_t sample, got;
         start = now();
         need(soa_log_find_sample(log, 0.37 * info.last, &sample, &report), &report);
-        need(soa_log_read_samples(log, &(soa_log_range){.first = sample, .count = 1000}, t, values, &got, &report), &report);
-        printf("    find a time, read %lld samples of all signals: %.2f ms\n", (long long)got, 1e3 * (now() - start));
+        need(soa_log_read_samples(log, &(soa_log_range){.first = sample, .count = 1000}, t, values,
+                                  &got, &report),
+             &report);
+        printf("    find a time, read %lld samples of all signals: %.2f ms\n", (long long)got,
+               1e3 * (now() - start));
         free(values);
         soa_log_close(log);
     }
@@ -83,7 +96,8 @@ int main(int argc, char **argv) {
     double start = now(), in_checkpoints = 0;
     static char blob[20000];
     for (long k = 0; k < samples; ++k) {
-        for (int i = 0; i < signals; ++i) values[i] = (double)((k * (i + 7)) % 1009) - 0.001 * (double)i;
+        for (int i = 0; i < signals; ++i)
+            values[i] = (double)((k * (i + 7)) % 1009) - 0.001 * (double)i;
         need(soa_journal_write_sample(j, 0.001 * (double)k, values), &report);
         if (k % 60000 == 59999) {
             const double before = now();
@@ -95,11 +109,12 @@ int main(int argc, char **argv) {
     soa_journal_get_state(j, &state);
     need(soa_journal_close(j, &report), &report);
     const double all = now() - start;
-    printf(
-        "written: %ld samples, %d signals, %.2f GB (values alone %.2f) in %.1f s, of which %.1f s in %lld checkpoints; "
-        "%.2f us a sample besides\n",
-        samples, signals, 1e-9 * (double)state.bytes, 8e-9 * (double)samples * (signals + 1), all, in_checkpoints,
-        (long long)state.checkpoints, 1e6 * (all - in_checkpoints) / (double)samples);
+    printf("written: %ld samples, %d signals, %.2f GB (values alone %.2f) in %.1f s, of which %.1f "
+           "s in %lld checkpoints; "
+           "%.2f us a sample besides\n",
+           samples, signals, 1e-9 * (double)state.bytes, 8e-9 * (double)samples * (signals + 1),
+           all, in_checkpoints, (long long)state.checkpoints,
+           1e6 * (all - in_checkpoints) / (double)samples);
     look(argv[1], "complete");
     if (truncate(argv[1], (off_t)state.bytes - 12345)) return 2;
     look(argv[1], "torn");
@@ -112,6 +127,8 @@ int main(int argc, char **argv) {
     free(state_of_old);
     need(soa_journal_abandon(j, &report), &report);
     unlink(argv[1]);
-    free(table), free(names), free(values);
+    free(table);
+    free(names);
+    free(values);
     return 0;
 }

@@ -20,15 +20,21 @@ static const char text[] = "name: hour\n"
                            "recording: {rate: 1000}\n";
 
 int main(int count, char **words) {
-    if (count < 2) return fprintf(stderr, "usage: bench_view_record FILE [HOURS]\n"), 2;
+    if (count < 2) {
+        fprintf(stderr, "usage: bench_view_record FILE [HOURS]\n");
+        return 2;
+    }
     const double hours = count > 2 ? atof(words[2]) : 1;
     soa_scenario scenario;
     soa_world *world = NULL;
     soa_journal *journal = NULL;
     soa_report report = {.body = -1};
     if (soa_scenario_parse(text, strlen(text), "hour.yaml", &scenario, &report) ||
-        soa_world_create(&scenario, &world, &report) || soa_world_create_journal(world, words[1], &journal, &report))
-        return fprintf(stderr, "%s\n", report.text), 1;
+        soa_world_create(&scenario, &world, &report) ||
+        soa_world_create_journal(world, words[1], &journal, &report)) {
+        fprintf(stderr, "%s\n", report.text);
+        return 1;
+    }
     const soa_model *model = soa_world_model(world);
     const int n = soa_world_signal_count(world), nq = soa_model_nq(model);
     double *values = malloc((size_t)n * sizeof *values);
@@ -36,13 +42,15 @@ int main(int count, char **words) {
     const long samples = (long)(3.6e6 * hours) + 1;
     for (long k = 0; k < samples; ++k) {
         const double t = 1e-3 * (double)k;
-        for (int i = 0; i < n; ++i) values[i] = 0.3 * sin(t * (0.2 + 0.01 * i) + i);
+        for (int i = 0; i < n; ++i)
+            values[i] = 0.3 * sin(t * (0.2 + 0.01 * i) + i);
         for (int b = 1; b <= soa_model_body_count(model); ++b) { /* q comes first in the record */
             soa_body_info info;
             soa_model_body(model, b, &info);
             if (info.type != SOA_FREE || info.q_index + 7 > nq) continue;
             const double angle = 0.1 * t;
-            values[info.q_index + 3] = cos(angle), values[info.q_index + 6] = sin(angle);
+            values[info.q_index + 3] = cos(angle);
+            values[info.q_index + 6] = sin(angle);
             values[info.q_index + 4] = values[info.q_index + 5] = 0;
         }
         if (k % 60000 == 0) soa_journal_write_event(journal, t, "minute", "another one");
@@ -51,6 +59,8 @@ int main(int count, char **words) {
     const soa_status s = soa_journal_close(journal, &report);
     if (s) fprintf(stderr, "%s\n", report.text);
     printf("%s: %ld samples of %d signals\n", words[1], samples, n);
-    free(values), soa_world_free(world), soa_scenario_free(&scenario);
+    free(values);
+    soa_world_free(world);
+    soa_scenario_free(&scenario);
     return s ? 1 : 0;
 }

@@ -36,19 +36,24 @@ static double seconds(void) {
 }
 
 /* --- scenes ----------------------------------------------------------------------------------- */
-static const char arm_text[] = "name: arm\nduration: 3\ngravity: [0, 0, -9.81]\n"
-                               "parts:\n"
-                               "  - {name: arm, model: arm7, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
-                               "     positions: {joint2: 2.8, joint3: 0.1, joint4: -0.3, joint5: 0.1, joint6: 0.3}}\n"
-                               "recording: {rate: 0.333333333333333333}\n";
+static const char arm_text[] =
+    "name: arm\nduration: 3\ngravity: [0, 0, -9.81]\n"
+    "parts:\n"
+    "  - {name: arm, model: arm7, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
+    "     positions: {joint2: 2.8, joint3: 0.1, joint4: -0.3, joint5: 0.1, joint6: 0.3}}\n"
+    "recording: {rate: 0.333333333333333333}\n";
 static const char two_arms_text[] =
     "name: two arms and a box\nduration: 5\ngravity: [0, 0, 0]\n"
     "parts:\n"
     "  - {name: robot, model: satellite, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
-    "     positions: {left_elbow: 0.6, right_elbow: 0.5, left_shoulder_pitch: -0.3, right_shoulder_pitch: -0.2},\n"
-    "     rates: {left_shoulder_yaw: 0.5, left_shoulder_pitch: -0.4, left_upper_roll: 0.6, left_elbow: 0.8,\n"
-    "             left_wrist_pitch: -1, left_wrist_yaw: 0.7, left_wrist_roll: 1.2, right_shoulder_yaw: -0.6,\n"
-    "             right_shoulder_pitch: 0.3, right_upper_roll: -0.7, right_elbow: 0.9, right_wrist_pitch: 0.8,\n"
+    "     positions: {left_elbow: 0.6, right_elbow: 0.5, left_shoulder_pitch: -0.3, "
+    "right_shoulder_pitch: -0.2},\n"
+    "     rates: {left_shoulder_yaw: 0.5, left_shoulder_pitch: -0.4, left_upper_roll: 0.6, "
+    "left_elbow: 0.8,\n"
+    "             left_wrist_pitch: -1, left_wrist_yaw: 0.7, left_wrist_roll: 1.2, "
+    "right_shoulder_yaw: -0.6,\n"
+    "             right_shoulder_pitch: 0.3, right_upper_roll: -0.7, right_elbow: 0.9, "
+    "right_wrist_pitch: 0.8,\n"
     "             right_wrist_yaw: -0.5, right_wrist_roll: -1}}\n"
     "  - {name: box, body: {mass: 30, box: [0.6, 0.9, 0.4]}, place: [5, 0, 0.4],\n"
     "     twist: {angular: [0.3, 1, -0.2], linear: [-0.2, 0.1, 0]}}\n"
@@ -57,9 +62,12 @@ static const char hold_text[] =
     "name: two arms hold a box\nduration: 5\ngravity: [0, 0, 0]\n"
     "parts:\n"
     "  - {name: robot, model: satellite, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
-    "     positions: {left_elbow: 0.6, right_elbow: 0.6, left_shoulder_pitch: -0.3, right_shoulder_pitch: -0.3},\n"
-    "     rates: {left_shoulder_yaw: 0.1, left_shoulder_pitch: -0.2, left_upper_roll: 0.2, left_elbow: 0.4,\n"
-    "             left_wrist_pitch: -0.3, right_shoulder_pitch: 0.1, right_upper_roll: -0.2, right_elbow: 0.3}}\n"
+    "     positions: {left_elbow: 0.6, right_elbow: 0.6, left_shoulder_pitch: -0.3, "
+    "right_shoulder_pitch: -0.3},\n"
+    "     rates: {left_shoulder_yaw: 0.1, left_shoulder_pitch: -0.2, left_upper_roll: 0.2, "
+    "left_elbow: 0.4,\n"
+    "             left_wrist_pitch: -0.3, right_shoulder_pitch: 0.1, right_upper_roll: -0.2, "
+    "right_elbow: 0.3}}\n"
     "  - {name: box, body: {mass: 30, box: [0.6, 0.9, 0.4]}, place: [3.4, 0, 0.1]}\n"
     "constraints:\n"
     "  - {kind: loop, joint: spherical, frames: [robot.left_tip, box], place2: [0, 0.45, 0]}\n"
@@ -80,7 +88,8 @@ typedef struct scene {
 static void close_scene(scene *s) {
     soa_world_free(s->world);
     soa_scenario_free(&s->scenario);
-    free(s->body), free(s->q);
+    free(s->body);
+    free(s->q);
 }
 static int open_scene(scene *s, const char *text, size_t size) {
     soa_report report = {.body = -1};
@@ -92,26 +101,34 @@ static int open_scene(scene *s, const char *text, size_t size) {
     }
     const soa_model *m = soa_world_model(s->world);
     const int bodies = soa_model_body_count(m);
-    s->nq = soa_model_nq(m), s->nv = soa_model_nv(m);
+    s->nq = soa_model_nq(m);
+    s->nv = soa_model_nv(m);
     const size_t nq = (size_t)s->nq, nv = (size_t)s->nv;
     s->body = calloc((size_t)bodies + 1, sizeof *s->body);
     s->q = calloc(2 * (nq + nv), sizeof *s->q);
     if (!s->body || !s->q) return 1;
-    s->v = s->q + nq, s->q_ref = s->v + nv, s->v_ref = s->q_ref + nq;
-    memcpy(s->q, soa_world_q(s->world), nq * sizeof *s->q), memcpy(s->v, soa_world_v(s->world), nv * sizeof *s->v);
-    for (int b = 1; b <= bodies; ++b) soa_model_body(m, b, &s->body[b]);
-    s->peer.model = (peer_model){.name = s->scenario.name, .nq = s->nq, .nv = s->nv, .bodies = bodies, .body = s->body};
+    s->v = s->q + nq;
+    s->q_ref = s->v + nv;
+    s->v_ref = s->q_ref + nq;
+    memcpy(s->q, soa_world_q(s->world), nq * sizeof *s->q);
+    memcpy(s->v, soa_world_v(s->world), nv * sizeof *s->v);
+    for (int b = 1; b <= bodies; ++b)
+        soa_model_body(m, b, &s->body[b]);
+    s->peer.model = (peer_model){
+        .name = s->scenario.name, .nq = s->nq, .nv = s->nv, .bodies = bodies, .body = s->body};
     soa_model_gravity(m, s->peer.model.gravity);
     for (int i = 0; i < s->scenario.constraint_count; ++i)
         for (int side = 0; side < 2; ++side) {
             const soa_constraint_def *d = &s->scenario.constraints[i];
             soa_frame_info info;
-            soa_model_frame(m, soa_model_find_frame(m, s->scenario.constraint_frames[2 * i + side]), &info);
+            soa_model_frame(m, soa_model_find_frame(m, s->scenario.constraint_frames[2 * i + side]),
+                            &info);
             const soa_frame at = soa_frame_compose(&info.placement, side ? &d->place2 : &d->place1);
             s->tie[i].body[side] = info.body;
             memcpy(s->tie[i].at[side], at.p, sizeof at.p);
         }
-    s->peer.tie = s->tie, s->peer.tie_count = s->scenario.constraint_count;
+    s->peer.tie = s->tie;
+    s->peer.tie_count = s->scenario.constraint_count;
     return 0;
 }
 
@@ -139,7 +156,8 @@ static double state_error(const scene *s, const double *q, const double *v) {
             double off = fabs(q[i] - s->q_ref[i]);
             if (info->type == SOA_FREE && k >= 3) {
                 double dot = 0;
-                for (int j = 3; j < 7; ++j) dot += q[info->q_index + j] * s->q_ref[info->q_index + j];
+                for (int j = 3; j < 7; ++j)
+                    dot += q[info->q_index + j] * s->q_ref[info->q_index + j];
                 off = fabs(q[i] - (dot < 0 ? -s->q_ref[i] : s->q_ref[i]));
             }
             if (!(off <= worst)) worst = off;
@@ -157,9 +175,13 @@ static void move_ours(scene *s, point *p, double *q, double *v) {
     soa_world *w = NULL;
     soa_integration *o = &s->scenario.integration;
     const soa_integration before = *o;
-    o->method = p->way.fixed ? SOA_INTEGRATE_FIXED : SOA_INTEGRATE_EXPLICIT, o->order = p->order;
+    o->method = p->way.fixed ? SOA_INTEGRATE_FIXED : SOA_INTEGRATE_EXPLICIT;
+    o->order = p->order;
     o->step = p->way.fixed ? p->way.value : 0;
-    if (!p->way.fixed) o->relative_tolerance = p->way.value, o->absolute_tolerance = p->way.value;
+    if (!p->way.fixed) {
+        o->relative_tolerance = p->way.value;
+        o->absolute_tolerance = p->way.value;
+    }
     p->lost = soa_world_create(&s->scenario, &w, &report) != SOA_OK;
     const double begin = seconds();
     while (!p->lost && soa_world_time(w) < s->scenario.duration * (1 - 1e-12))
@@ -168,9 +190,11 @@ static void move_ours(scene *s, point *p, double *q, double *v) {
     if (!p->lost) {
         soa_world_summary sum;
         p->time = fmin(p->time, spent);
-        memcpy(q, soa_world_q(w), (size_t)s->nq * sizeof *q), memcpy(v, soa_world_v(w), (size_t)s->nv * sizeof *v);
+        memcpy(q, soa_world_q(w), (size_t)s->nq * sizeof *q);
+        memcpy(v, soa_world_v(w), (size_t)s->nv * sizeof *v);
         soa_world_summarise(w, &sum);
-        p->steps = sum.steps, p->evaluations = sum.evaluations;
+        p->steps = sum.steps;
+        p->evaluations = sum.evaluations;
     }
     soa_world_free(w);
     *o = before;
@@ -181,7 +205,8 @@ typedef struct last {
 } last;
 static int keep_last(void *user, const soa_sim_sample *sample) {
     const last *l = user;
-    memcpy(l->q, sample->q, (size_t)l->s->nq * sizeof *l->q), memcpy(l->v, sample->v, (size_t)l->s->nv * sizeof *l->v);
+    memcpy(l->q, sample->q, (size_t)l->s->nq * sizeof *l->q);
+    memcpy(l->v, sample->v, (size_t)l->s->nv * sizeof *l->v);
     return 0;
 }
 static void move_plain(scene *s, point *p, double *q, double *v) {
@@ -189,13 +214,16 @@ static void move_plain(scene *s, point *p, double *q, double *v) {
     soa_sim_result result;
     soa_report report = {.body = -1};
     last l = {s, q, v};
-    o.duration = o.sample_time = s->scenario.duration, o.order = p->order;
+    o.duration = o.sample_time = s->scenario.duration;
+    o.order = p->order;
     o.relative_tolerance = o.absolute_tolerance = p->way.value;
-    o.sample = keep_last, o.sample_user = &l;
+    o.sample = keep_last;
+    o.sample_user = &l;
     const double begin = seconds();
     p->lost = soa_simulate(soa_world_model(s->world), s->q, s->v, &o, &result, &report) != SOA_OK;
     p->time = fmin(p->time, (seconds() - begin) / s->scenario.duration);
-    p->steps = result.steps, p->evaluations = result.evaluations;
+    p->steps = result.steps;
+    p->evaluations = result.evaluations;
 }
 static void move_theirs(scene *s, point *p, double *q, double *v) {
     p->lost = p->peer->begin(p->machine, p->number, s->q, s->v);
@@ -240,7 +268,8 @@ typedef struct peers {
 } peers;
 
 static int list_ours(const scene *s, point *p) {
-    static const double tolerance[] = {1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12};
+    static const double tolerance[] = {1e-2, 1e-3, 1e-4,  1e-5,  1e-6, 1e-7,
+                                       1e-8, 1e-9, 1e-10, 1e-11, 1e-12};
     static const double step[] = {2e-1, 1e-1, 5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4};
     enum { TOLERANCES = sizeof tolerance / sizeof *tolerance, STEPS = sizeof step / sizeof *step };
     static const struct {
@@ -254,8 +283,12 @@ static int list_ours(const scene *s, point *p) {
     for (size_t c = 0; c < sizeof curve / sizeof *curve; ++c) {
         if (curve[c].plain && s->peer.tie_count) continue;
         for (int i = 0; i < (curve[c].fixed ? STEPS : TOLERANCES); ++i) {
-            p[count] = (point){.who = "libsoa", .order = curve[c].order, .plain = curve[c].plain, .time = INFINITY};
-            p[count].way = (world_way){curve[c].name, curve[c].fixed ? step[i] : tolerance[i], curve[c].fixed};
+            p[count] = (point){.who = "libsoa",
+                               .order = curve[c].order,
+                               .plain = curve[c].plain,
+                               .time = INFINITY};
+            p[count].way =
+                (world_way){curve[c].name, curve[c].fixed ? step[i] : tolerance[i], curve[c].fixed};
             snprintf(p[count].how, sizeof p[count].how, "%s", curve[c].name);
             ++count;
         }
@@ -269,10 +302,14 @@ static int list_theirs(const scene *s, const peers *others, void **machine, poin
         machine[n] = others->of[n]->open(&s->peer, why, sizeof why);
         if (!machine[n]) printf("  %s: %s\n", others->of[n]->name, why);
         world_way way;
-        for (int i = 0; machine[n] && count < most && others->of[n]->way(machine[n], i, &way); ++i) {
-            p[count] = (point){.who = others->of[n]->name, .way = way, .number = i, .time = INFINITY};
-            p[count].peer = others->of[n], p[count].machine = machine[n];
-            snprintf(p[count].how, sizeof p[count].how, "%s%s", way.fixed ? "fixed, " : "", way.curve);
+        for (int i = 0; machine[n] && count < most && others->of[n]->way(machine[n], i, &way);
+             ++i) {
+            p[count] =
+                (point){.who = others->of[n]->name, .way = way, .number = i, .time = INFINITY};
+            p[count].peer = others->of[n];
+            p[count].machine = machine[n];
+            snprintf(p[count].how, sizeof p[count].how, "%s%s", way.fixed ? "fixed, " : "",
+                     way.curve);
             ++count;
         }
     }
@@ -318,12 +355,16 @@ static void draw(const point *p, int count, picture *out) {
     for (int i = 0, next; i < count && out->count < MOST_CURVES; i = next) {
         const int c = out->count;
         int n = 0;
-        for (next = i; next < count && p[next].who == p[i].who && !strcmp(p[next].how, p[i].how); ++next) {
-            if (p[next].lost || !(p[next].error > 0 && p[next].error < 10) || n == MOST_VALUES) continue;
-            out->error[c][n] = p[next].error, out->time[c][n++] = p[next].time * 1e3;
+        for (next = i; next < count && p[next].who == p[i].who && !strcmp(p[next].how, p[i].how);
+             ++next) {
+            if (p[next].lost || !(p[next].error > 0 && p[next].error < 10) || n == MOST_VALUES)
+                continue;
+            out->error[c][n] = p[next].error;
+            out->time[c][n++] = p[next].time * 1e3;
         }
         if (!n || !short_name(&p[i])) continue;
-        out->curve[out->count++] = (soa_plot_curve){short_name(&p[i]), out->time[c], out->error[c], n, 1};
+        out->curve[out->count++] =
+            (soa_plot_curve){short_name(&p[i]), out->time[c], out->error[c], n, 1};
     }
 }
 
@@ -332,16 +373,18 @@ static int compare(const char *text, size_t size, const peers *others, int round
     void *machine[MOST_PEERS] = {0};
     scene s;
     if (open_scene(&s, text, size)) return 1;
-    printf("\n%s: %d coordinates, %d ties, %g s\n", s.scenario.name, s.nv, s.peer.tie_count, s.scenario.duration);
+    printf("\n%s: %d coordinates, %d ties, %g s\n", s.scenario.name, s.nv, s.peer.tie_count,
+           s.scenario.duration);
     if (make_reference(&s)) return 1;
     printf("  reference: order 8 against order 5 at tolerance 1e-13: %.1e\n", s.floor);
-    const int ours = list_ours(&s, p), count = ours + list_theirs(&s, others, machine, p + ours, MOST_POINTS - ours);
+    const int ours = list_ours(&s, p),
+              count = ours + list_theirs(&s, others, machine, p + ours, MOST_POINTS - ours);
     /* Long motions run only once. */
     for (int round = 0; round < rounds; ++round)
         for (int i = 0; i < count; ++i)
             if (!round || (!p[i].lost && p[i].time * s.scenario.duration < 0.5)) move(&s, &p[i]);
-    printf("  %-8s %-26s %9s %12s %10s %8s %9s   %s\n", "", "", "value", "us per s", "error", "steps", "evals",
-           "libsoa as good: us per s, times faster");
+    printf("  %-8s %-26s %9s %12s %10s %8s %9s   %s\n", "", "", "value", "us per s", "error",
+           "steps", "evals", "libsoa as good: us per s, times faster");
     int worse = 0, judged = 0, garbage = 0;
     for (int i = 0; i < count; ++i) {
         printf("  %-8s %-26s %9.0e", p[i].who, p[i].how, p[i].way.value);
@@ -354,15 +397,20 @@ static int compare(const char *text, size_t size, const peers *others, int round
             printf(" %8lld %9lld\n", p[i].steps, p[i].evaluations);
             continue;
         }
-        const point *best = best_of_ours(p, ours, p[i].error, 0), *fixed = best_of_ours(p, ours, p[i].error, 1);
-        printf(" %18s   %10.1f %6.1f", "", best ? best->time * 1e6 : NAN, best ? p[i].time / best->time : NAN);
-        if (p[i].way.fixed && fixed) printf("; fixed steps %10.1f %6.1f", fixed->time * 1e6, p[i].time / fixed->time);
-        ++judged, garbage += !(p[i].error < 1);
+        const point *best = best_of_ours(p, ours, p[i].error, 0),
+                    *fixed = best_of_ours(p, ours, p[i].error, 1);
+        printf(" %18s   %10.1f %6.1f", "", best ? best->time * 1e6 : NAN,
+               best ? p[i].time / best->time : NAN);
+        if (p[i].way.fixed && fixed)
+            printf("; fixed steps %10.1f %6.1f", fixed->time * 1e6, p[i].time / fixed->time);
+        ++judged;
+        garbage += !(p[i].error < 1);
         const int lower = best && best->time <= p[i].time;
         worse += !lower;
         printf("%s\n", lower ? "" : "   NOT MET");
     }
-    printf("  goal, the lower curve everywhere: %s (%d of %d points of others lie above ours; %d have errors of 1 or "
+    printf("  goal, the lower curve everywhere: %s (%d of %d points of others lie above ours; %d "
+           "have errors of 1 or "
            "more)\n",
            worse || !judged ? "NOT MET" : "met", judged - worse, judged, garbage);
     draw(p, count, out);
@@ -382,29 +430,39 @@ static char *box_text(int heap, size_t *length) {
     char *text = malloc(room);
     size_t n = 0;
     if (!text) return NULL;
-    n += (size_t)snprintf(text, room,
-                          "name: 100 boxes, %s\nduration: 1\ngravity: [0, 0, -9.81]\nrecording: {rate: 50}\nparts:\n",
-                          heap ? "in a heap" : "spread");
+    n += (size_t)snprintf(
+        text, room,
+        "name: 100 boxes, %s\nduration: 1\ngravity: [0, 0, -9.81]\nrecording: {rate: 50}\nparts:\n",
+        heap ? "in a heap" : "spread");
     for (int i = 0; i < 100; ++i) {
         double u[4];
-        for (int k = 0; k < 4; ++k) u[k] = soa_scenario_uniform(1, (uint64_t)i, (uint64_t)k);
-        const double x = heap ? 0.13 * (i % 5) : 0.25 * (i % 10), y = heap ? 0.13 * (i / 5 % 5) : 0.25 * (i / 10);
-        const double z = heap ? 0.15 + 0.19 * (i / 25) : 0.15 + 0.25 * u[3], turn = heap ? 0.4 : 2;
+        for (int k = 0; k < 4; ++k)
+            u[k] = soa_scenario_uniform(1, (uint64_t)i, (uint64_t)k);
+        const double x = heap ? 0.13 * (i % 5) : 0.25 * (i % 10);
+        const double y = heap ? 0.13 * (i / 5 % 5) : 0.25 * (i / 10);
+        const double z = heap ? 0.15 + 0.19 * (i / 25) : 0.15 + 0.25 * u[3];
+        const double turn = heap ? 0.4 : 2;
         n += (size_t)snprintf(text + n, room - n,
-                              "  - {name: b%d, body: {mass: 1, box: [0.1, 0.1, 0.1]}, place: {xyz: [%.6f, %.6f, %.6f], "
+                              "  - {name: b%d, body: {mass: 1, box: [0.1, 0.1, 0.1]}, place: {xyz: "
+                              "[%.6f, %.6f, %.6f], "
                               "rpy: [%.6f, %.6f, %.6f]}}\n",
-                              i, x, y, z, turn * (u[0] - 0.5), turn * (u[1] - 0.5), turn * (u[2] - 0.5));
+                              i, x, y, z, turn * (u[0] - 0.5), turn * (u[1] - 0.5),
+                              turn * (u[2] - 0.5));
     }
-    n += (size_t)snprintf(text + n, room - n, "  - {name: ground, fixed: true, body: {}}\nshapes:\n");
+    n += (size_t)snprintf(text + n, room - n,
+                          "  - {name: ground, fixed: true, body: {}}\nshapes:\n");
     for (int i = 0; i < 100; ++i)
-        n += (size_t)snprintf(text + n, room - n, "  - {name: s%d, group: boxes, on: b%d, box: [0.1, 0.1, 0.1]}\n", i,
-                              i);
-    n += (size_t)snprintf(text + n, room - n, "  - {name: floor, on: ground, plane: {}}\ncontacts:\n");
-    for (int k = 0; k < 2; ++k)
         n += (size_t)snprintf(text + n, room - n,
-                              "  - {between: [boxes, %s], law: linear, margin: 1 mm, stiffness: %g, damping: %g, "
-                              "friction: %g, tangential_stiffness: 1e4, tangential_damping: 20}\n",
-                              k ? "boxes" : "floor", box_stiffness, box_damping, box_friction);
+                              "  - {name: s%d, group: boxes, on: b%d, box: [0.1, 0.1, 0.1]}\n", i,
+                              i);
+    n += (size_t)snprintf(text + n, room - n,
+                          "  - {name: floor, on: ground, plane: {}}\ncontacts:\n");
+    for (int k = 0; k < 2; ++k)
+        n += (size_t)snprintf(
+            text + n, room - n,
+            "  - {between: [boxes, %s], law: linear, margin: 1 mm, stiffness: %g, damping: %g, "
+            "friction: %g, tangential_stiffness: 1e4, tangential_damping: 20}\n",
+            k ? "boxes" : "floor", box_stiffness, box_damping, box_friction);
     *length = n;
     return text;
 }
@@ -418,14 +476,19 @@ static void take(const scene *s, const double *q, const double *v, int first, ta
     double kinetic = NAN, potential = NAN;
     soa_energy(soa_world_model(s->world), t->work, q, v, &kinetic, &potential);
     const double energy = kinetic + potential;
-    if (first) t->start = t->most = energy, t->deepest = -INFINITY;
+    if (first) {
+        t->start = t->most = energy;
+        t->deepest = -INFINITY;
+    }
     if (!(energy <= t->most)) t->most = energy;
-    t->kinetic = kinetic, t->lowest = -INFINITY;
+    t->kinetic = kinetic;
+    t->lowest = -INFINITY;
     for (int b = 1; b <= s->peer.model.bodies; ++b) {
         double R[9], reach = 0;
         const double *at = q + s->body[b].q_index;
         peer_rotation(at + 3, R);
-        for (int k = 0; k < 3; ++k) reach += fabs(R[6 + k]) * s->peer.half[k];
+        for (int k = 0; k < 3; ++k)
+            reach += fabs(R[6 + k]) * s->peer.half[k];
         t->lowest = fmax(t->lowest, reach - at[2]);
     }
     t->deepest = fmax(t->deepest, t->lowest);
@@ -435,7 +498,8 @@ static int drop_ours(scene *s, point *p, tally *t, soa_world_summary *sum, int *
     soa_report report = {.body = -1};
     soa_world *w = NULL;
     soa_integration *o = &s->scenario.integration;
-    o->method = p->way.fixed ? SOA_INTEGRATE_FIXED : SOA_INTEGRATE_EXPLICIT, o->order = p->order;
+    o->method = p->way.fixed ? SOA_INTEGRATE_FIXED : SOA_INTEGRATE_EXPLICIT;
+    o->order = p->order;
     o->step = p->way.fixed ? p->way.value : 0;
     if (!p->way.fixed) o->relative_tolerance = o->absolute_tolerance = p->way.value;
     p->lost = soa_world_create(&s->scenario, &w, &report) != SOA_OK;
@@ -446,13 +510,17 @@ static int drop_ours(scene *s, point *p, tally *t, soa_world_summary *sum, int *
         p->lost = soa_world_tick(w, &report) != SOA_OK;
         spent += seconds() - begin;
         if (!p->lost) take(s, soa_world_q(w), soa_world_v(w), 0, t);
-        if (!p->lost && spent > PATIENCE && soa_world_time(w) < s->scenario.duration * (1 - 1e-12)) {
+        if (!p->lost && spent > PATIENCE &&
+            soa_world_time(w) < s->scenario.duration * (1 - 1e-12)) {
             p->lost = 1;
             p->time = spent / soa_world_time(w); /* so far */
         }
     }
     if (p->lost && !(p->time < INFINITY)) printf("  %s\n", report.text);
-    if (w) soa_world_summarise(w, sum), *contacts = soa_world_contacts(w, NULL, 0);
+    if (w) {
+        soa_world_summarise(w, sum);
+        *contacts = soa_world_contacts(w, NULL, 0);
+    }
     soa_world_free(w);
     if (!p->lost) p->time = fmin(p->time, spent / s->scenario.duration);
     return p->lost;
@@ -496,15 +564,21 @@ static int boxes(int heap, const peers *others) {
     char *text = box_text(heap, &length);
     scene s;
     tally t = {0};
-    if (!text || open_scene(&s, text, length) || soa_work_create(soa_world_model(s.world), &t.work)) return 1;
-    s.peer.boxes = 1, s.peer.friction = box_friction, s.peer.stiffness = box_stiffness, s.peer.damping = box_damping;
-    for (int k = 0; k < 3; ++k) s.peer.half[k] = 0.05;
-    printf("\n%s: %d coordinates, %g s; depths are of the lowest corner below the plane (negative: above it)\n",
+    if (!text || open_scene(&s, text, length) || soa_work_create(soa_world_model(s.world), &t.work))
+        return 1;
+    s.peer.boxes = 1;
+    s.peer.friction = box_friction;
+    s.peer.stiffness = box_stiffness;
+    s.peer.damping = box_damping;
+    for (int k = 0; k < 3; ++k)
+        s.peer.half[k] = 0.05;
+    printf("\n%s: %d coordinates, %g s; depths are of the lowest corner below the plane (negative: "
+           "above it)\n",
            s.scenario.name, s.nv, s.scenario.duration);
-    printf("  %-8s %-26s %9s %10s %9s %11s %11s %10s %10s %8s\n", "", "", "value", "ms per s", "steps", "energy",
-           "kinetic", "deepest", "at end", "contacts");
-    printf("  %-8s %-26s %9s %10s %9s %11s %11s %10s %10s %8s   %s\n", "", "", "", "", "", "rise, J", "at end, J", "mm",
-           "mm", "at end", "balance, rel. (libsoa)");
+    printf("  %-8s %-26s %9s %10s %9s %11s %11s %10s %10s %8s\n", "", "", "value", "ms per s",
+           "steps", "energy", "kinetic", "deepest", "at end", "contacts");
+    printf("  %-8s %-26s %9s %10s %9s %11s %11s %10s %10s %8s   %s\n", "", "", "", "", "",
+           "rise, J", "at end, J", "mm", "mm", "at end", "balance, rel. (libsoa)");
     int ours = 0;
     for (size_t i = 0; i < sizeof way / sizeof *way; ++i) {
         p[ours] = (point){.who = "libsoa", .order = way[i].order, .time = INFINITY};
@@ -518,7 +592,8 @@ static int boxes(int heap, const peers *others) {
         int contacts = 0;
         /* In Simbody boxes do not touch boxes. */
         if (heap && p[i].peer && !p[i].peer->contacts) continue;
-        const int lost = p[i].peer ? drop_theirs(&s, &p[i], &t, &contacts) : drop_ours(&s, &p[i], &t, &sum, &contacts);
+        const int lost = p[i].peer ? drop_theirs(&s, &p[i], &t, &contacts)
+                                   : drop_ours(&s, &p[i], &t, &sum, &contacts);
         printf("  %-8s %-26s %9.0e", p[i].who, p[i].how, p[i].way.value);
         if (lost) {
             if (p[i].time < INFINITY)
@@ -532,12 +607,15 @@ static int boxes(int heap, const peers *others) {
             printf(" %9s", "");
         else
             printf(" %9lld", sum.steps);
-        printf(" %11.3g %11.3g %10.3f %10.3f", t.most - t.start, t.kinetic, t.deepest * 1e3, t.lowest * 1e3);
+        printf(" %11.3g %11.3g %10.3f %10.3f", t.most - t.start, t.kinetic, t.deepest * 1e3,
+               t.lowest * 1e3);
         if (contacts >= 0)
             printf(" %8d", contacts);
         else
             printf(" %8s", "");
-        if (!p[i].peer) printf("   %.1e; contacts created %.1e J at most", sum.energy_error_rel, sum.contact_created);
+        if (!p[i].peer)
+            printf("   %.1e; contacts created %.1e J at most", sum.energy_error_rel,
+                   sum.contact_created);
         printf("\n");
     }
     for (int n = 0; n < others->count; ++n)
@@ -565,7 +643,8 @@ int main(int count, char **argument) {
         if (get) others.of[others.count++] = get();
     }
     printf("simulations; processor time per simulated second, least of %d rounds", rounds);
-    for (int i = 0; i < others.count; ++i) printf("; %s", others.of[i]->version);
+    for (int i = 0; i < others.count; ++i)
+        printf("; %s", others.of[i]->version);
     printf("\n");
     const char *only = count > 4 ? argument[4] : "";
     if (!strcmp(only, "boxes")) return boxes(0, &others) || boxes(1, &others);
@@ -576,14 +655,17 @@ int main(int count, char **argument) {
         return 1;
     if (count > 2) {
         soa_report report = {.body = -1};
-        static const char *const label[3] = {"arm: ms per s", "two arms, box: ms per s", "arms hold box: ms per s"};
+        static const char *const label[3] = {"arm: ms per s", "two arms, box: ms per s",
+                                             "arms hold box: ms per s"};
         soa_plot_panel panel[3];
-        for (int k = 0; k < 3; ++k) panel[k] = (soa_plot_panel){label[k], 1, pictures[k].curve, pictures[k].count};
-        const soa_plot plot = {.title = "Processor time per simulated second against the error of the last state",
-                               .x_label = "error (rad, m, rad/s, m/s)",
-                               .x_log = 1,
-                               .panels = panel,
-                               .panel_count = 3};
+        for (int k = 0; k < 3; ++k)
+            panel[k] = (soa_plot_panel){label[k], 1, pictures[k].curve, pictures[k].count};
+        const soa_plot plot = {
+            .title = "Processor time per simulated second against the error of the last state",
+            .x_label = "error (rad, m, rad/s, m/s)",
+            .x_log = 1,
+            .panels = panel,
+            .panel_count = 3};
         if (soa_plot_write_svg(&plot, argument[2], &report)) printf("%s\n", report.text);
     }
     return !strcmp(only, "free") ? 0 : boxes(0, &others) || boxes(1, &others);

@@ -6,7 +6,8 @@
 static void silent(const char *message) {
     (void)message;
 }
-static void *closed_open(const peer_model *model, const closed_tie *ties, int count, char *why, size_t size) {
+static void *closed_open(const peer_model *model, const closed_tie *ties, int count, char *why,
+                         size_t size) {
     mujoco *p = calloc(1, sizeof *p);
     text t = {0};
     if (!p) return NULL;
@@ -35,9 +36,11 @@ static void *closed_open(const peer_model *model, const closed_tie *ties, int co
         const int first = ties[i].body[0] ? 0 : 1;
         memcpy(p->m->eq_data + mjNEQDATA * i + 3, ties[i].at[1 - first], 3 * sizeof(double));
     }
-    p->m->opt.disableflags |= mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE | mjDSBL_CLAMPCTRL |
-                              mjDSBL_FILTERPARENT | mjDSBL_ACTUATION | mjDSBL_SENSOR;
-    p->nv = model->nv, p->bodies = model->bodies;
+    p->m->opt.disableflags |= mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE |
+                              mjDSBL_CLAMPCTRL | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION |
+                              mjDSBL_SENSOR;
+    p->nv = model->nv;
+    p->bodies = model->bodies;
     p->v_at = calloc((size_t)model->nv, sizeof(int));
     if (!p->v_at) {
         mujoco_close(p);
@@ -55,20 +58,30 @@ static void *closed_open(const peer_model *model, const closed_tie *ties, int co
 static void closed_load(void *peer, const double *q, const double *v) {
     mujoco *p = peer;
     mj_resetData(p->m, p->d);
-    for (int i = 0; i < p->nv; ++i) p->d->qpos[p->v_at[i]] = q[i], p->d->qvel[p->v_at[i]] = v[i];
+    for (int i = 0; i < p->nv; ++i) {
+        p->d->qpos[p->v_at[i]] = q[i];
+        p->d->qvel[p->v_at[i]] = v[i];
+    }
 }
 static void closed_evaluate(void *peer, const double *q, const double *v) {
     mujoco *p = peer;
-    for (int i = 0; i < p->nv; ++i) p->d->qpos[p->v_at[i]] = q[i], p->d->qvel[p->v_at[i]] = v[i];
+    for (int i = 0; i < p->nv; ++i) {
+        p->d->qpos[p->v_at[i]] = q[i];
+        p->d->qvel[p->v_at[i]] = v[i];
+    }
     mj_forward(p->m, p->d);
 }
 static void closed_accelerations(void *peer, double *qdd) {
     mujoco *p = peer;
-    for (int i = 0; i < p->nv; ++i) qdd[i] = p->d->qacc[p->v_at[i]];
+    for (int i = 0; i < p->nv; ++i)
+        qdd[i] = p->d->qacc[p->v_at[i]];
 }
 static void closed_state(void *peer, double *q, double *v) {
     mujoco *p = peer;
-    for (int i = 0; i < p->nv; ++i) q[i] = p->d->qpos[p->v_at[i]], v[i] = p->d->qvel[p->v_at[i]];
+    for (int i = 0; i < p->nv; ++i) {
+        q[i] = p->d->qpos[p->v_at[i]];
+        v[i] = p->d->qvel[p->v_at[i]];
+    }
 }
 
 /* Settings: as shipped; and as stiff as its documentation allows, with smaller steps. */
@@ -76,8 +89,9 @@ static const struct {
     const char *name;
     double step;
     int rk4, stiff;
-} settings[] = {
-    {"as shipped (Euler, 2 ms)", 2e-3, 0, 0}, {"RK4, 1 ms, stiff", 1e-3, 1, 1}, {"RK4, 0.1 ms, stiff", 1e-4, 1, 1}};
+} settings[] = {{"as shipped (Euler, 2 ms)", 2e-3, 0, 0},
+                {"RK4, 1 ms, stiff", 1e-3, 1, 1},
+                {"RK4, 0.1 ms, stiff", 1e-4, 1, 1}};
 
 static const char *closed_setting(int setting) {
     return setting < (int)(sizeof settings / sizeof *settings) ? settings[setting].name : NULL;
@@ -88,8 +102,10 @@ static int closed_begin(void *peer, int setting) {
     p->m->opt.integrator = settings[setting].rk4 ? mjINT_RK4 : mjINT_EULER;
     for (int i = 0; i < p->m->neq; ++i) {
         mjtNum *ref = p->m->eq_solref + mjNREF * i, *imp = p->m->eq_solimp + mjNIMP * i;
-        ref[0] = settings[setting].stiff ? 2 * settings[setting].step : 0.02, ref[1] = 1;
-        imp[0] = settings[setting].stiff ? 0.9999 : 0.9, imp[1] = settings[setting].stiff ? 0.9999 : 0.95;
+        ref[0] = settings[setting].stiff ? 2 * settings[setting].step : 0.02;
+        ref[1] = 1;
+        imp[0] = settings[setting].stiff ? 0.9999 : 0.9;
+        imp[1] = settings[setting].stiff ? 0.9999 : 0.95;
     }
     return 0;
 }
@@ -107,9 +123,10 @@ static int closed_advance(void *peer, double time) {
 
 const closed_peer *closed_peer_get(void) {
     static char version[64];
-    static const closed_peer library = {"MuJoCo",     version,         closed_open,          mujoco_close,
-                                        closed_load,  closed_evaluate, closed_accelerations, closed_setting,
-                                        closed_begin, closed_advance,  closed_state};
+    static const closed_peer library = {
+        "MuJoCo",     version,         closed_open,          mujoco_close,
+        closed_load,  closed_evaluate, closed_accelerations, closed_setting,
+        closed_begin, closed_advance,  closed_state};
     snprintf(version, sizeof version, "MuJoCo %s", mj_versionString());
     return &library;
 }

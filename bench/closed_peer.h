@@ -19,7 +19,8 @@ typedef struct closed_tie {
 typedef struct closed_peer {
     const char *name, *version;
     /* Returns NULL if the library cannot represent this mechanism; `why` explains. */
-    void *(*open)(const peer_model *model, const closed_tie *ties, int tie_count, char *why, size_t size);
+    void *(*open)(const peer_model *model, const closed_tie *ties, int tie_count, char *why,
+                  size_t size);
     void (*close)(void *peer);
     void (*load)(void *peer, const double *q, const double *v);
     /* Accelerations with constraints, computed anew. */

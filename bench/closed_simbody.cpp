@@ -12,15 +12,18 @@ struct Closed {
     std::vector<int> at; // positions of our coordinates
 };
 
-void *closed_open(const peer_model *model, const closed_tie *ties, int count, char *why, size_t size) {
+void *closed_open(const peer_model *model, const closed_tie *ties, int count, char *why,
+                  size_t size) {
     try {
         auto c = std::make_unique<Closed>();
         c->p = build(model, why, size);
         if (!c->p) return nullptr;
         Peer &p = *c->p;
         for (int i = 0; i < count; ++i) {
-            MobilizedBody &one = p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(ties[i].body[0])]);
-            MobilizedBody &two = p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(ties[i].body[1])]);
+            MobilizedBody &one =
+                p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(ties[i].body[0])]);
+            MobilizedBody &two =
+                p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(ties[i].body[1])]);
             Constraint::Ball(one, vec(ties[i].at[0]), two, vec(ties[i].at[1]));
         }
         p.state = p.system.realizeTopology();
@@ -43,17 +46,20 @@ void closed_load(void *peer, const double *q, const double *v) {
     Closed &c = *static_cast<Closed *>(peer);
     State &s = c.p->state;
     s.setTime(0);
-    for (size_t i = 0; i < c.at.size(); ++i) s.updQ()[c.at[i]] = q[i], s.updU()[c.at[i]] = v[i];
+    for (size_t i = 0; i < c.at.size(); ++i)
+        s.updQ()[c.at[i]] = q[i], s.updU()[c.at[i]] = v[i];
 }
 void closed_evaluate(void *peer, const double *q, const double *v) {
     Closed &c = *static_cast<Closed *>(peer);
     State &s = c.p->state;
-    for (size_t i = 0; i < c.at.size(); ++i) s.updQ()[c.at[i]] = q[i], s.updU()[c.at[i]] = v[i];
+    for (size_t i = 0; i < c.at.size(); ++i)
+        s.updQ()[c.at[i]] = q[i], s.updU()[c.at[i]] = v[i];
     c.p->system.realize(s, Stage::Acceleration);
 }
 void closed_accelerations(void *peer, double *qdd) {
     Closed &c = *static_cast<Closed *>(peer);
-    for (size_t i = 0; i < c.at.size(); ++i) qdd[i] = c.p->state.getUDot()[c.at[i]];
+    for (size_t i = 0; i < c.at.size(); ++i)
+        qdd[i] = c.p->state.getUDot()[c.at[i]];
 }
 
 const struct {
@@ -65,7 +71,8 @@ const struct {
                 {"Merson 4, accuracy 1e-9", 1e-9, 4}};
 
 const char *closed_setting(int setting) {
-    return setting < static_cast<int>(sizeof settings / sizeof *settings) ? settings[setting].name : nullptr;
+    return setting < static_cast<int>(sizeof settings / sizeof *settings) ? settings[setting].name
+                                                                          : nullptr;
 }
 int closed_begin(void *peer, int setting) {
     Closed &c = *static_cast<Closed *>(peer);
@@ -92,16 +99,18 @@ int closed_advance(void *peer, double time) {
 void closed_state(void *peer, double *q, double *v) {
     Closed &c = *static_cast<Closed *>(peer);
     const State &s = c.integrator->getState();
-    for (size_t i = 0; i < c.at.size(); ++i) q[i] = s.getQ()[c.at[i]], v[i] = s.getU()[c.at[i]];
+    for (size_t i = 0; i < c.at.size(); ++i)
+        q[i] = s.getQ()[c.at[i]], v[i] = s.getU()[c.at[i]];
 }
 
 } // namespace
 
 extern "C" const closed_peer *closed_peer_get() {
     static char version[64];
-    static const closed_peer library = {"Simbody",    version,         closed_open,          closed_close,
-                                        closed_load,  closed_evaluate, closed_accelerations, closed_setting,
-                                        closed_begin, closed_advance,  closed_state};
+    static const closed_peer library = {
+        "Simbody",    version,         closed_open,          closed_close,
+        closed_load,  closed_evaluate, closed_accelerations, closed_setting,
+        closed_begin, closed_advance,  closed_state};
     int major, minor, build_number;
     SimTK_version_simbody(&major, &minor, &build_number);
     std::snprintf(version, sizeof version, "Simbody %d.%d.%d", major, minor, build_number);

@@ -15,7 +15,8 @@ namespace {
 std::unique_ptr<btConvexHullShape> hull(const soa_shape *s) {
     auto h = std::make_unique<btConvexHullShape>();
     for (int i = 0; i < s->vertex_count; ++i)
-        h->addPoint(btVector3(s->vertices[3 * i], s->vertices[3 * i + 1], s->vertices[3 * i + 2]), false);
+        h->addPoint(btVector3(s->vertices[3 * i], s->vertices[3 * i + 1], s->vertices[3 * i + 2]),
+                    false);
     h->recalcLocalAabb();
     h->setMargin(0);
     return h;
@@ -33,7 +34,8 @@ struct pair {
     std::vector<btDiscreteCollisionDetectorInterface::ClosestPointInput> at;
     btVector3 guess = btVector3(1, 0, 0);
     pair(const soa_shape *sa, const soa_shape *sb, int places)
-        : a(hull(sa)), b(hull(sb)), detector(a.get(), b.get(), &simplex, &depth), at(size_t(places)) {}
+        : a(hull(sa)), b(hull(sb)), detector(a.get(), b.get(), &simplex, &depth),
+          at(size_t(places)) {}
 };
 void *open(const soa_shape *a, const soa_shape *b, int places) {
     return new pair(a, b, places);
@@ -55,7 +57,8 @@ double epa2(void *p, int at, int warm) {
     btGjkEpaSolver2::sResults r;
     const auto &in = q->at[size_t(at)];
     if (!warm) q->guess = in.m_transformA.getOrigin() - in.m_transformB.getOrigin();
-    btGjkEpaSolver2::Distance(q->a.get(), in.m_transformA, q->b.get(), in.m_transformB, q->guess, r);
+    btGjkEpaSolver2::Distance(q->a.get(), in.m_transformA, q->b.get(), in.m_transformB, q->guess,
+                              r);
     q->guess = r.normal;
     return r.distance;
 }

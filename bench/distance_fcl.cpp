@@ -17,14 +17,16 @@ std::unique_ptr<convex> hull(const soa_shape *s) {
         vertices->emplace_back(s->vertices[3 * i], s->vertices[3 * i + 1], s->vertices[3 * i + 2]);
     for (int f = 0; f < s->face_count; ++f) {
         faces->push_back(s->face_start[f + 1] - s->face_start[f]);
-        for (int k = s->face_start[f]; k < s->face_start[f + 1]; ++k) faces->push_back(s->faces[k]);
+        for (int k = s->face_start[f]; k < s->face_start[f + 1]; ++k)
+            faces->push_back(s->faces[k]);
     }
     return std::unique_ptr<convex>(new convex(vertices, s->face_count, faces, true));
 }
 transform pose(const soa_frame *f) {
     transform t = transform::Identity();
     for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) t.linear()(i, j) = f->R[3 * i + j];
+        for (int j = 0; j < 3; ++j)
+            t.linear()(i, j) = f->R[3 * i + j];
         t.translation()[i] = f->p[i];
     }
     return t;
@@ -63,7 +65,8 @@ double ccd(void *q, int at, int) {
 void close(void *q) {
     delete static_cast<pair *>(q);
 }
-const distance_peer peers[] = {{"FCL own GJK", 1, open, place, own, close}, {"FCL libccd", 0, open, place, ccd, close}};
+const distance_peer peers[] = {{"FCL own GJK", 1, open, place, own, close},
+                               {"FCL libccd", 0, open, place, ccd, close}};
 } // namespace
 extern "C" __attribute__((visibility("default"))) const distance_peer *soa_distance_peer(int i) {
     return i < 2 ? &peers[i] : nullptr;

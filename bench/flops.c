@@ -26,11 +26,21 @@ static double seconds(void) { /* time on the core, as in bench.c */
 static int flops_of(const uint8_t *p, int *wide) {
     int pp = 0, map = 1, W = 0, L = 0, vex = 1;
     if (p[0] == 0xC5) {
-        pp = p[1] & 3, L = p[1] >> 2 & 1, p += 2;
+        pp = p[1] & 3;
+        L = p[1] >> 2 & 1;
+        p += 2;
     } else if (p[0] == 0xC4) {
-        map = p[1] & 31, W = p[2] >> 7, L = p[2] >> 2 & 1, pp = p[2] & 3, p += 3;
+        map = p[1] & 31;
+        W = p[2] >> 7;
+        L = p[2] >> 2 & 1;
+        pp = p[2] & 3;
+        p += 3;
     } else if (p[0] == 0x62) {
-        map = p[1] & 7, W = p[2] >> 7, pp = p[2] & 3, L = p[3] >> 5 & 3, p += 4;
+        map = p[1] & 7;
+        W = p[2] >> 7;
+        pp = p[2] & 3;
+        L = p[3] >> 5 & 3;
+        p += 4;
     } else {
         vex = 0;
         for (;; ++p) {
@@ -54,7 +64,8 @@ static int flops_of(const uint8_t *p, int *wide) {
         /* Horizontal and add-subtract instructions. */
         if (op == 0x7C || op == 0x7D || op == 0xD0) return (pp == 3 ? 4 : 2) << L;
     }
-    if (map == 2 && pp == 1 && (op >> 4 == 0x9 || op >> 4 == 0xA || op >> 4 == 0xB) && (op & 15) >= 6) {
+    if (map == 2 && pp == 1 && (op >> 4 == 0x9 || op >> 4 == 0xA || op >> 4 == 0xB) &&
+        (op & 15) >= 6) {
         int scalar = (op & 15) >= 9 && (op & 1);
         return 2 * (scalar ? 1 : (W ? 2 : 4) << L);
     }
@@ -100,16 +111,17 @@ int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
 #define ROUNDS 2000000
 
 /* With registers of `doubles` numbers. */
-#define PEAK_FMA(name, isa, type, set1, doubles)                                                               \
-    __attribute__((target(isa))) static double name(void) {                                                    \
-        const type a = set1(0.999999), b = set1(1e-6);                                                         \
-        type x0 = a, x1 = a, x2 = a, x3 = a, x4 = a, x5 = a, x6 = a, x7 = a, x8 = a, x9 = a, x10 = a, x11 = a; \
-        double t = seconds();                                                                                  \
-        for (int r = 0; r < ROUNDS; ++r) {                                                                     \
-            EACH(FMA_STEP)                                                                                     \
-        }                                                                                                      \
-        t = seconds() - t;                                                                                     \
-        return 2.0 * (doubles)*CHAINS * ROUNDS / (t * 1e9);                                                    \
+#define PEAK_FMA(name, isa, type, set1, doubles)                                             \
+    __attribute__((target(isa))) static double name(void) {                                  \
+        const type a = set1(0.999999), b = set1(1e-6);                                       \
+        type x0 = a, x1 = a, x2 = a, x3 = a, x4 = a, x5 = a, x6 = a, x7 = a, x8 = a, x9 = a, \
+             x10 = a, x11 = a;                                                               \
+        double t = seconds();                                                                \
+        for (int r = 0; r < ROUNDS; ++r) {                                                   \
+            EACH(FMA_STEP)                                                                   \
+        }                                                                                    \
+        t = seconds() - t;                                                                   \
+        return 2.0 * (doubles)*CHAINS * ROUNDS / (t * 1e9);                                  \
     }
 #define FMA_STEP(i) __asm__ volatile("vfmadd213pd %2, %1, %0" : "+x"(x##i) : "x"(a), "x"(b));
 PEAK_FMA(peak_fma, "avx2,fma", __m256d, _mm256_set1_pd, 4)
@@ -137,9 +149,14 @@ static double peak_sse2(void) {
 double flops_peak(int wide) {
     double best = 0;
     for (int k = 0; k < 9; ++k) {
-        double f = wide > 1 && __builtin_cpu_supports("avx512f")                     ? peak_avx512()
-                   : __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? peak_fma()
-                                                                                     : peak_sse2();
+        double f;
+        if (wide > 1 && __builtin_cpu_supports("avx512f")) {
+            f = peak_avx512();
+        } else if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2")) {
+            f = peak_fma();
+        } else {
+            f = peak_sse2();
+        }
         if (f > best) best = f;
     }
     return best;
@@ -148,7 +165,8 @@ double flops_peak(int wide) {
 #else
 
 int flops_counted(void (*call)(void *arg), void *arg, flop_count *count) {
-    (void)call, (void)arg;
+    (void)call;
+    (void)arg;
     *count = (flop_count){0, 0, 0};
     return 0;
 }
@@ -160,7 +178,8 @@ double flops_peak(int wide) {
     for (int k = 0; k < 9; ++k) {
         double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, t = seconds();
         for (long r = 0; r < 4000000; ++r)
-            for (int i = 0; i < 8; ++i) x[i] = x[i] * 0.999999 + 1e-6;
+            for (int i = 0; i < 8; ++i)
+                x[i] = x[i] * 0.999999 + 1e-6;
         t = seconds() - t;
         volatile double keep = x[0] + x[1] + x[2] + x[3] + x[4] + x[5] + x[6] + x[7];
         (void)keep;

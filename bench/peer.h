@@ -32,7 +32,8 @@ typedef struct peer_library {
     /* Returns NULL if the library cannot represent this mechanism; `why` explains. */
     void *(*open)(const peer_model *model, int states, char *why, size_t size);
     void (*close)(void *peer);
-    void (*load)(void *peer, int state, const double *q, const double *v, const double *a, const double *tau);
+    void (*load)(void *peer, int state, const double *q, const double *v, const double *a,
+                 const double *tau);
     /* Name of routine number `way` for fn; NULL after the last. The fastest of those that agree
      * counts. */
     const char *(*way)(void *peer, peer_fn fn, int way);
@@ -55,16 +56,22 @@ typedef struct peer_block {
 
 static inline void peer_block_plain(peer_block *b, int ours, int theirs, int n) {
     memset(b, 0, sizeof *b);
-    b->ours = ours, b->theirs = theirs, b->n = n, b->plain = 1;
-    for (int i = 0; i < n; ++i) b->B[i * n + i] = 1;
+    b->ours = ours;
+    b->theirs = theirs;
+    b->n = n;
+    b->plain = 1;
+    for (int i = 0; i < n; ++i)
+        b->B[i * n + i] = 1;
 }
 
 /* Solves B x = r, or B' x = r; n <= 6. */
-static inline void peer_block_solve(const peer_block *b, int transpose, const double *r, double *x) {
+static inline void peer_block_solve(const peer_block *b, int transpose, const double *r,
+                                    double *x) {
     double A[6][7];
     int n = b->n;
     for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) A[i][j] = transpose ? b->B[j * n + i] : b->B[i * n + j];
+        for (int j = 0; j < n; ++j)
+            A[i][j] = transpose ? b->B[j * n + i] : b->B[i * n + j];
         A[i][n] = r[i];
     }
     for (int k = 0; k < n; ++k) {
@@ -73,49 +80,60 @@ static inline void peer_block_solve(const peer_block *b, int transpose, const do
             if (fabs(A[i][k]) > fabs(A[best][k])) best = i;
         for (int j = 0; j <= n; ++j) {
             double t = A[k][j];
-            A[k][j] = A[best][j], A[best][j] = t;
+            A[k][j] = A[best][j];
+            A[best][j] = t;
         }
         for (int i = 0; i < n; ++i) {
             double f = i == k ? 0 : A[i][k] / A[k][k];
-            for (int j = k; j <= n; ++j) A[i][j] -= f * A[k][j];
+            for (int j = k; j <= n; ++j)
+                A[i][j] -= f * A[k][j];
         }
     }
-    for (int i = 0; i < n; ++i) x[i] = A[i][n] / A[i][i];
+    for (int i = 0; i < n; ++i)
+        x[i] = A[i][n] / A[i][i];
 }
 
-static inline void peer_velocity_to(const peer_block *b, int count, const double *ours, double *theirs, int accel) {
+static inline void peer_velocity_to(const peer_block *b, int count, const double *ours,
+                                    double *theirs, int accel) {
     for (int k = 0; k < count; ++k, ++b)
         for (int i = 0; i < b->n; ++i) {
             double s = accel ? b->c[i] : 0;
-            for (int j = 0; j < b->n; ++j) s += b->B[i * b->n + j] * ours[b->ours + j];
+            for (int j = 0; j < b->n; ++j)
+                s += b->B[i * b->n + j] * ours[b->ours + j];
             theirs[b->theirs + i] = s;
         }
 }
 
-static inline void peer_force_to(const peer_block *b, int count, const double *ours, double *theirs) {
-    for (int k = 0; k < count; ++k, ++b) peer_block_solve(b, 1, ours + b->ours, theirs + b->theirs);
+static inline void peer_force_to(const peer_block *b, int count, const double *ours,
+                                 double *theirs) {
+    for (int k = 0; k < count; ++k, ++b)
+        peer_block_solve(b, 1, ours + b->ours, theirs + b->theirs);
 }
 
-static inline void peer_accel_from(const peer_block *b, int count, const double *theirs, double *ours) {
+static inline void peer_accel_from(const peer_block *b, int count, const double *theirs,
+                                   double *ours) {
     for (int k = 0; k < count; ++k, ++b) {
         double r[6];
-        for (int i = 0; i < b->n; ++i) r[i] = theirs[b->theirs + i] - b->c[i];
+        for (int i = 0; i < b->n; ++i)
+            r[i] = theirs[b->theirs + i] - b->c[i];
         peer_block_solve(b, 0, r, ours + b->ours);
     }
 }
 
-static inline void peer_force_from(const peer_block *b, int count, const double *theirs, double *ours) {
+static inline void peer_force_from(const peer_block *b, int count, const double *theirs,
+                                   double *ours) {
     for (int k = 0; k < count; ++k, ++b)
         for (int i = 0; i < b->n; ++i) {
             double s = 0;
-            for (int j = 0; j < b->n; ++j) s += b->B[j * b->n + i] * theirs[b->theirs + j];
+            for (int j = 0; j < b->n; ++j)
+                s += b->B[j * b->n + i] * theirs[b->theirs + j];
             ours[b->ours + i] = s;
         }
 }
 
 /* ours = B' theirs B, block by block; theirs has `stride` numbers per row. */
-static inline void peer_mass_from(const peer_block *blocks, int count, const double *theirs, int stride, double *ours,
-                                  int nv) {
+static inline void peer_mass_from(const peer_block *blocks, int count, const double *theirs,
+                                  int stride, double *ours, int nv) {
     for (int k = 0; k < count; ++k)
         for (int l = 0; l < count; ++l) {
             const peer_block *a = blocks + k, *b = blocks + l;
@@ -123,12 +141,14 @@ static inline void peer_mass_from(const peer_block *blocks, int count, const dou
                 for (int j = 0; j < b->n; ++j) {
                     double s = 0;
                     if (a->plain && b->plain)
-                        s = theirs[(size_t)(a->theirs + i) * (size_t)stride + (size_t)(b->theirs + j)];
+                        s = theirs[(size_t)(a->theirs + i) * (size_t)stride +
+                                   (size_t)(b->theirs + j)];
                     else
                         for (int p = 0; p < a->n; ++p)
                             for (int r = 0; r < b->n; ++r)
                                 s += a->B[p * a->n + i] *
-                                     theirs[(size_t)(a->theirs + p) * (size_t)stride + (size_t)(b->theirs + r)] *
+                                     theirs[(size_t)(a->theirs + p) * (size_t)stride +
+                                            (size_t)(b->theirs + r)] *
                                      b->B[r * b->n + j];
                     ours[(size_t)(a->ours + i) * (size_t)nv + (size_t)(b->ours + j)] = s;
                 }
@@ -138,13 +158,15 @@ static inline void peer_mass_from(const peer_block *blocks, int count, const dou
 /* --- small vectors; matrices row by row ------------------------------------------------------- */
 static inline void peer_mul(const double A[9], const double x[3], double y[3]) {
     double t[3];
-    for (int i = 0; i < 3; ++i) t[i] = A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
+    for (int i = 0; i < 3; ++i)
+        t[i] = A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
     memcpy(y, t, sizeof t);
 }
 
 static inline void peer_mul_t(const double A[9], const double x[3], double y[3]) {
     double t[3];
-    for (int i = 0; i < 3; ++i) t[i] = A[i] * x[0] + A[3 + i] * x[1] + A[6 + i] * x[2];
+    for (int i = 0; i < 3; ++i)
+        t[i] = A[i] * x[0] + A[3 + i] * x[1] + A[6 + i] * x[2];
     memcpy(y, t, sizeof t);
 }
 
@@ -156,7 +178,8 @@ static inline void peer_cross(const double a[3], const double b[3], double y[3])
 static inline void peer_matmul(const double A[9], const double B[9], double C[9]) {
     double t[9];
     for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) t[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        for (int j = 0; j < 3; ++j)
+            t[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
     memcpy(C, t, sizeof t);
 }
 
@@ -168,14 +191,17 @@ static inline void peer_transpose(const double A[9], double C[9]) {
 /* Converts a quaternion w x y z to a rotation, and back. */
 static inline void peer_rotation(const double q[4], double R[9]) {
     double w = q[0], x = q[1], y = q[2], z = q[3];
-    double t[9] = {w * w + x * x - y * y - z * z, 2 * (x * y - w * z),           2 * (x * z + w * y),
-                   2 * (x * y + w * z),           w * w - x * x + y * y - z * z, 2 * (y * z - w * x),
-                   2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
+    double t[9] = {w * w + x * x - y * y - z * z, 2 * (x * y - w * z),
+                   2 * (x * z + w * y),           2 * (x * y + w * z),
+                   w * w - x * x + y * y - z * z, 2 * (y * z - w * x),
+                   2 * (x * z - w * y),           2 * (y * z + w * x),
+                   w * w - x * x - y * y + z * z};
     memcpy(R, t, sizeof t);
 }
 
 static inline void peer_quaternion(const double R[9], double q[4]) {
-    double t[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8], 1 - R[0] - R[4] + R[8]};
+    double t[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
+                   1 - R[0] - R[4] + R[8]};
     int k = 0;
     for (int i = 1; i < 4; ++i)
         if (t[i] > t[k]) k = i;
@@ -183,8 +209,10 @@ static inline void peer_quaternion(const double R[9], double q[4]) {
     double d = R[1] + R[3], e = R[2] + R[6], f = R[5] + R[7];
     double u[4][4] = {{t[0], a, b, c}, {a, t[1], d, e}, {b, d, t[2], f}, {c, e, f, t[3]}};
     double s = 0;
-    for (int i = 0; i < 4; ++i) s += u[k][i] * u[k][i];
-    for (int i = 0; i < 4; ++i) q[i] = u[k][i] / sqrt(s);
+    for (int i = 0; i < 4; ++i)
+        s += u[k][i] * u[k][i];
+    for (int i = 0; i < 4; ++i)
+        q[i] = u[k][i] / sqrt(s);
 }
 
 /* Principal moments and axes of an inertia xx yy zz xy xz yz: I = R diag(moments) R'. Cyclic
@@ -203,21 +231,27 @@ static inline void peer_principal(const double inertia[6], double moments[3], do
                 double c = 1 / sqrt(1 + t * t), s = t * c;
                 for (int k = 0; k < 3; ++k) {
                     double x = A[k][p], y = A[k][q];
-                    A[k][p] = c * x - s * y, A[k][q] = s * x + c * y;
+                    A[k][p] = c * x - s * y;
+                    A[k][q] = s * x + c * y;
                 }
                 for (int k = 0; k < 3; ++k) {
                     double x = A[p][k], y = A[q][k];
-                    A[p][k] = c * x - s * y, A[q][k] = s * x + c * y;
-                    x = V[k][p], y = V[k][q];
-                    V[k][p] = c * x - s * y, V[k][q] = s * x + c * y;
+                    A[p][k] = c * x - s * y;
+                    A[q][k] = s * x + c * y;
+                    x = V[k][p];
+                    y = V[k][q];
+                    V[k][p] = c * x - s * y;
+                    V[k][q] = s * x + c * y;
                 }
                 A[p][q] = A[q][p] = 0;
             }
-    double det = V[0][0] * (V[1][1] * V[2][2] - V[1][2] * V[2][1]) - V[0][1] * (V[1][0] * V[2][2] - V[1][2] * V[2][0]) +
+    double det = V[0][0] * (V[1][1] * V[2][2] - V[1][2] * V[2][1]) -
+                 V[0][1] * (V[1][0] * V[2][2] - V[1][2] * V[2][0]) +
                  V[0][2] * (V[1][0] * V[2][1] - V[1][1] * V[2][0]);
     for (int i = 0; i < 3; ++i) {
         moments[i] = A[i][i];
-        for (int j = 0; j < 3; ++j) R[3 * i + j] = det < 0 ? -V[i][j] : V[i][j];
+        for (int j = 0; j < 3; ++j)
+            R[3 * i + j] = det < 0 ? -V[i][j] : V[i][j];
     }
 }
 
@@ -230,15 +264,21 @@ static inline void peer_axis_frame(const double axis[3], int k, double R[9]) {
     e[small] = 1;
     peer_cross(axis, e, b);
     n = sqrt(b[0] * b[0] + b[1] * b[1] + b[2] * b[2]);
-    for (int i = 0; i < 3; ++i) b[i] /= n;
+    for (int i = 0; i < 3; ++i)
+        b[i] /= n;
     peer_cross(axis, b, c);
-    for (int i = 0; i < 3; ++i) R[3 * i + k] = axis[i], R[3 * i + (k + 1) % 3] = b[i], R[3 * i + (k + 2) % 3] = c[i];
+    for (int i = 0; i < 3; ++i) {
+        R[3 * i + k] = axis[i];
+        R[3 * i + (k + 1) % 3] = b[i];
+        R[3 * i + (k + 2) % 3] = c[i];
+    }
 }
 
 /* Writes a 3 x 3 block at (row, col) of the n x n matrix. */
 static inline void peer_block_set(peer_block *b, int row, int col, const double A[9]) {
     for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) b->B[(row + i) * b->n + col + j] = A[3 * i + j];
+        for (int j = 0; j < 3; ++j)
+            b->B[(row + i) * b->n + col + j] = A[3 * i + j];
     b->plain = 0;
 }
 

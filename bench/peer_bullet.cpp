@@ -35,12 +35,14 @@ class MultiBodyTree {
   public:
     MultiBodyTree();
     ~MultiBodyTree();
-    int addBody(int body, int parent, JointType type, const vec3 &parent_to_body, const mat33 &body_from_parent,
-                const vec3 &axis, double mass, const vec3 &com, const mat33 &inertia, int user, void *user_ptr);
+    int addBody(int body, int parent, JointType type, const vec3 &parent_to_body,
+                const mat33 &body_from_parent, const vec3 &axis, double mass, const vec3 &com,
+                const mat33 &inertia, int user, void *user_ptr);
     int finalize();
     int setGravityInWorldFrame(const vec3 &gravity);
     int calculateInverseDynamics(const vecx &q, const vecx &u, const vecx &dot_u, vecx *forces);
-    int calculateMassMatrix(const vecx &q, bool update_kinematics, bool initialize, bool lower, btMatrixX<double> *M);
+    int calculateMassMatrix(const vecx &q, bool update_kinematics, bool initialize, bool lower,
+                            btMatrixX<double> *M);
 
   private:
     void *hidden[16];
@@ -117,7 +119,8 @@ void build_multi(Peer &p) {
     const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, zero[3] = {0, 0, 0};
     const Principal &root = p.principal[1];
     p.multi.reset(new btMultiBody(p.links, p.floating ? p.body[1].mass : 0,
-                                  p.floating ? vector(root.moments) : btVector3(0, 0, 0), !p.floating, false));
+                                  p.floating ? vector(root.moments) : btVector3(0, 0, 0),
+                                  !p.floating, false));
     p.multi->setLinearDamping(0);
     p.multi->setAngularDamping(0);
     for (int i = p.first; i < static_cast<int>(p.body.size()); ++i) {
@@ -132,16 +135,17 @@ void build_multi(Peer &p) {
         peer_matmul(R, t, R);
         peer_matmul(R, Qp, R); // parent axes to own axes
         peer_mul_t(own.Q, b.axis, axis);
-        for (int k = 0; k < 3; ++k) to_pivot[k] = b.placement.p[k] - cp[k];
+        for (int k = 0; k < 3; ++k)
+            to_pivot[k] = b.placement.p[k] - cp[k];
         peer_mul_t(Qp, to_pivot, to_pivot);
         peer_mul_t(own.Q, b.com, to_com);
         int parent = b.parent - p.first; // -1: the base
         if (b.type == SOA_REVOLUTE)
-            p.multi->setupRevolute(i - p.first, b.mass, vector(own.moments), parent, quaternion(R), vector(axis),
-                                   vector(to_pivot), vector(to_com), true);
+            p.multi->setupRevolute(i - p.first, b.mass, vector(own.moments), parent, quaternion(R),
+                                   vector(axis), vector(to_pivot), vector(to_com), true);
         else
-            p.multi->setupPrismatic(i - p.first, b.mass, vector(own.moments), parent, quaternion(R), vector(axis),
-                                    vector(to_pivot), vector(to_com), true);
+            p.multi->setupPrismatic(i - p.first, b.mass, vector(own.moments), parent, quaternion(R),
+                                    vector(axis), vector(to_pivot), vector(to_com), true);
         p.multi->addLinkForce(i - p.first, b.mass * vector(p.gravity));
     }
     p.multi->finalizeMultiDof();
@@ -154,23 +158,28 @@ btMatrix3x3 matrix(const double *R) {
 
 void build_tree(Peer &p) {
     int roots = 0;
-    for (size_t i = 1; i < p.body.size(); ++i) roots += p.body[i].parent == 0;
+    for (size_t i = 1; i < p.body.size(); ++i)
+        roots += p.body[i].parent == 0;
     int shift = roots > 1 ? 0 : 1; // several roots are attached to a separate fixed body
     if (shift == 0)
-        p.tree.addBody(0, -1, id::FIXED, btVector3(0, 0, 0), btMatrix3x3::getIdentity(), btVector3(0, 0, 1), 1,
-                       btVector3(0, 0, 0), btMatrix3x3::getIdentity(), 0, nullptr);
+        p.tree.addBody(0, -1, id::FIXED, btVector3(0, 0, 0), btMatrix3x3::getIdentity(),
+                       btVector3(0, 0, 1), 1, btVector3(0, 0, 0), btMatrix3x3::getIdentity(), 0,
+                       nullptr);
     for (int i = 1; i < static_cast<int>(p.body.size()); ++i) {
         const soa_body_info &b = p.body[static_cast<size_t>(i)];
-        const double *c = b.com, *J = b.inertia, m = b.mass, cc = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
-        const double I[9] = {
-            J[0] + m * (cc - c[0] * c[0]), J[3] - m * c[0] * c[1],        J[4] - m * c[0] * c[2],
-            J[3] - m * c[0] * c[1],        J[1] + m * (cc - c[1] * c[1]), J[5] - m * c[1] * c[2],
-            J[4] - m * c[0] * c[2],        J[5] - m * c[1] * c[2],        J[2] + m * (cc - c[2] * c[2])};
+        const double *c = b.com, *J = b.inertia, m = b.mass,
+                     cc = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+        const double I[9] = {J[0] + m * (cc - c[0] * c[0]), J[3] - m * c[0] * c[1],
+                             J[4] - m * c[0] * c[2],        J[3] - m * c[0] * c[1],
+                             J[1] + m * (cc - c[1] * c[1]), J[5] - m * c[1] * c[2],
+                             J[4] - m * c[0] * c[2],        J[5] - m * c[1] * c[2],
+                             J[2] + m * (cc - c[2] * c[2])};
         id::JointType type = b.type == SOA_REVOLUTE    ? id::REVOLUTE
                              : b.type == SOA_PRISMATIC ? id::PRISMATIC
                                                        : id::FLOATING;
-        p.tree.addBody(i - shift, b.parent - shift, type, vector(b.placement.p), matrix(b.placement.R).transpose(),
-                       vector(b.axis), m, vector(c), matrix(I), 0, nullptr);
+        p.tree.addBody(i - shift, b.parent - shift, type, vector(b.placement.p),
+                       matrix(b.placement.R).transpose(), vector(b.axis), m, vector(c), matrix(I),
+                       0, nullptr);
     }
     p.tree.finalize();
     p.tree.setGravityInWorldFrame(vector(p.gravity));
@@ -187,7 +196,8 @@ void *open(const peer_model *model, int states, char *why, size_t size) {
     p->nv = model->nv;
     p->first = p->floating ? 2 : 1;
     p->links = model->bodies + 1 - p->first;
-    for (int k = 0; k < 3; ++k) p->gravity[k] = model->gravity[k];
+    for (int k = 0; k < 3; ++k)
+        p->gravity[k] = model->gravity[k];
     p->principal.resize(p->body.size());
     for (size_t i = 1; i < p->body.size(); ++i)
         peer_principal(p->body[i].inertia, p->principal[i].moments, p->principal[i].Q);
@@ -205,7 +215,8 @@ void close(void *peer) {
 
 // The base: world axes and the centre of mass in btMultiBody; body axes and the origin in
 // MultiBodyTree, but with the classical acceleration.
-void load_base(Peer &p, State &s, const double *q, const double *v, const double *tau, double *euler) {
+void load_base(Peer &p, State &s, const double *q, const double *v, const double *tau,
+               double *euler) {
     const soa_body_info &b = p.body[1];
     const Principal &own = p.principal[1];
     double R[9], RQ[9], x[3], t[3], f[6];
@@ -233,7 +244,8 @@ void load_base(Peer &p, State &s, const double *q, const double *v, const double
     peer_block_set(&B, 3, 0, cross);
     peer_block_set(&B, 3, 3, R);
     peer_cross(v, c, t);
-    for (int k = 0; k < 3; ++k) t[k] += v[3 + k];
+    for (int k = 0; k < 3; ++k)
+        t[k] += v[3 + k];
     peer_cross(v, t, t);
     peer_mul(R, t, B.c + 3); // rate of R (v + w x c)
     peer_velocity_to(&B, 1, v, f, 0);
@@ -249,7 +261,8 @@ void load_base(Peer &p, State &s, const double *q, const double *v, const double
     euler[2] = std::atan2(-R[1], R[0]);
 }
 
-void load(void *peer, int state, const double *q, const double *v, const double *a, const double *tau) {
+void load(void *peer, int state, const double *q, const double *v, const double *a,
+          const double *tau) {
     Peer &p = *static_cast<Peer *>(peer);
     State &s = p.states[static_cast<size_t>(state)];
     double euler[6] = {0, 0, 0, 0, 0, 0};
@@ -310,8 +323,8 @@ void run(void *peer, peer_fn fn, int, int state) {
         m.setJointVel(i, s.v[k]);
         m.getLink(i).m_jointTorque[0] = s.tau[k]; // the link's weight stays in m_appliedForce
     }
-    m.computeAccelerationsArticulatedBodyAlgorithmMultiDof(0, p.scratch_r, p.scratch_v, p.scratch_m, false, false,
-                                                           false);
+    m.computeAccelerationsArticulatedBodyAlgorithmMultiDof(0, p.scratch_r, p.scratch_v, p.scratch_m,
+                                                           false, false, false);
 }
 
 void fetch(void *peer, peer_fn fn, int, int state, double *out) {
@@ -321,13 +334,15 @@ void fetch(void *peer, peer_fn fn, int, int state, double *out) {
     if (fn == PEER_FD) { // the answer is in the scratch numbers: 6 for the base, then the joints
         const btScalar *answer = &p.scratch_r[p.multi->getNumDofs()];
         if (p.floating) peer_accel_from(&s.base_fd, 1, answer, out);
-        for (int i = 0; i < p.links; ++i) out[base + i] = answer[6 + i];
+        for (int i = 0; i < p.links; ++i)
+            out[base + i] = answer[6 + i];
     }
 #if SOA_BENCH_BULLET_ID
     for (int i = 0; fn != PEER_FD && i < p.nv; ++i) {
         if (fn == PEER_ID) out[i] = p.forces[i];
         for (int j = 0; fn == PEER_MASS && j < p.nv; ++j)
-            out[static_cast<size_t>(i) * static_cast<size_t>(p.nv) + static_cast<size_t>(j)] = p.M(i, j);
+            out[static_cast<size_t>(i) * static_cast<size_t>(p.nv) + static_cast<size_t>(j)] =
+                p.M(i, j);
     }
 #endif
 }
@@ -337,6 +352,7 @@ void fetch(void *peer, peer_fn fn, int, int state, double *out) {
 extern "C" const peer_library *peer_get() {
     static char version[64];
     static const peer_library library = {"bullet", version, open, close, load, way, run, fetch};
-    std::snprintf(version, sizeof version, "Bullet %d.%02d, double", btGetVersion() / 100, btGetVersion() % 100);
+    std::snprintf(version, sizeof version, "Bullet %d.%02d, double", btGetVersion() / 100,
+                  btGetVersion() % 100);
     return &library;
 }

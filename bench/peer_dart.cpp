@@ -107,7 +107,8 @@ Eigen::Index first(const Peer &p, size_t body) {
     return static_cast<Eigen::Index>(p.node[body]->getParentJoint()->getIndexInSkeleton(0));
 }
 
-void load(void *peer, int state, const double *q, const double *v, const double *a, const double *tau) {
+void load(void *peer, int state, const double *q, const double *v, const double *a,
+          const double *tau) {
     Peer &p = *static_cast<Peer *>(peer);
     Loaded &s = p.states[static_cast<size_t>(state)];
     s.q.setZero(p.nv), s.v.setZero(p.nv), s.a.setZero(p.nv), s.tau.setZero(p.nv);
@@ -136,8 +137,8 @@ void load(void *peer, int state, const double *q, const double *v, const double 
 }
 
 const char *way(void *, peer_fn fn, int way) {
-    static const char *const name[PEER_FN_COUNT] = {"computeForwardDynamics", "computeInverseDynamics",
-                                                    "getMassMatrix"};
+    static const char *const name[PEER_FN_COUNT] = {"computeForwardDynamics",
+                                                    "computeInverseDynamics", "getMassMatrix"};
     return way == 0 ? name[fn] : nullptr;
 }
 
@@ -172,14 +173,15 @@ void fetch(void *peer, peer_fn fn, int, int, double *out) {
             if (fn != PEER_MASS) out[to] = p.answer[row];
             for (size_t j = 1; fn == PEER_MASS && j < p.body.size(); ++j)
                 for (int l = 0; l < p.body[j].nv; ++l)
-                    out[to * static_cast<size_t>(p.nv) + static_cast<size_t>(p.body[j].v_index + l)] =
-                        p.M(row, first(p, j) + l);
+                    out[to * static_cast<size_t>(p.nv) +
+                        static_cast<size_t>(p.body[j].v_index + l)] = p.M(row, first(p, j) + l);
         }
 }
 
 } // namespace
 
 extern "C" const peer_library *peer_get() {
-    static const peer_library library = {"dart", "DART " DART_VERSION, open, close, load, way, run, fetch};
+    static const peer_library library = {"dart", "DART " DART_VERSION, open, close, load, way, run,
+                                         fetch};
     return &library;
 }

@@ -48,7 +48,8 @@ KDL::Vector vector(const double *x) {
 
 KDL::Frame frame(const soa_frame &f) {
     const double *R = f.R;
-    return KDL::Frame(KDL::Rotation(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]), vector(f.p));
+    return KDL::Frame(KDL::Rotation(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]),
+                      vector(f.p));
 }
 
 void *open(const peer_model *model, int states, char *why, size_t size) {
@@ -81,7 +82,8 @@ void *open(const peer_model *model, int states, char *why, size_t size) {
         p->no_wrench.assign(p->chain.getNrOfSegments(), KDL::Wrench::Zero());
         p->M.resize(p->nv);
         p->fd = std::make_unique<KDL::ChainFdSolver_RNE>(p->chain, g);
-        p->hd = std::make_unique<KDL::ChainHdSolver_Vereshchagin>(p->chain, KDL::Twist(-g, KDL::Vector::Zero()), 1);
+        p->hd = std::make_unique<KDL::ChainHdSolver_Vereshchagin>(
+            p->chain, KDL::Twist(-g, KDL::Vector::Zero()), 1);
         p->id = std::make_unique<KDL::ChainIdSolver_RNE>(p->chain, g);
         p->mass = std::make_unique<KDL::ChainDynParam>(p->chain, g);
         p->alpha.data.setZero();
@@ -95,12 +97,14 @@ void close(void *peer) {
     delete static_cast<Peer *>(peer);
 }
 
-void load(void *peer, int state, const double *q, const double *v, const double *a, const double *tau) {
+void load(void *peer, int state, const double *q, const double *v, const double *a,
+          const double *tau) {
     Peer &p = *static_cast<Peer *>(peer);
     State &s = p.states[static_cast<size_t>(state)];
     auto copy = [&](KDL::JntArray &to, const double *from) {
         to.resize(p.nv);
-        for (unsigned i = 0; i < p.nv; ++i) to(i) = from[i];
+        for (unsigned i = 0; i < p.nv; ++i)
+            to(i) = from[i];
     };
     copy(s.q, q), copy(s.v, v), copy(s.a, a), copy(s.tau, tau);
 }
@@ -109,7 +113,8 @@ const char *way(void *peer, peer_fn fn, int way) {
     const Peer &p = *static_cast<Peer *>(peer);
     if (fn == PEER_ID && way == 0) return p.serial ? "ChainIdSolver_RNE" : "TreeIdSolver_RNE";
     if (!p.serial) return nullptr;
-    if (fn == PEER_FD) return way == 0 ? "ChainHdSolver_Vereshchagin" : way == 1 ? "ChainFdSolver_RNE" : nullptr;
+    if (fn == PEER_FD)
+        return way == 0 ? "ChainHdSolver_Vereshchagin" : way == 1 ? "ChainFdSolver_RNE" : nullptr;
     return fn == PEER_MASS && way == 0 ? "ChainDynParam" : nullptr;
 }
 
@@ -132,13 +137,15 @@ void fetch(void *peer, peer_fn fn, int, int, double *out) {
     const Peer &p = *static_cast<Peer *>(peer);
     for (unsigned i = 0; i < p.nv; ++i) {
         if (fn != PEER_MASS) out[i] = p.answer(i);
-        for (unsigned j = 0; fn == PEER_MASS && j < p.nv; ++j) out[static_cast<size_t>(i) * p.nv + j] = p.M(i, j);
+        for (unsigned j = 0; fn == PEER_MASS && j < p.nv; ++j)
+            out[static_cast<size_t>(i) * p.nv + j] = p.M(i, j);
     }
 }
 
 } // namespace
 
 extern "C" const peer_library *peer_get() {
-    static const peer_library library = {"kdl", "Orocos KDL " KDL_VERSION_STRING, open, close, load, way, run, fetch};
+    static const peer_library library = {
+        "kdl", "Orocos KDL " KDL_VERSION_STRING, open, close, load, way, run, fetch};
     return &library;
 }

@@ -50,12 +50,14 @@ static void put(text *t, const char *format, ...) {
 
 static void put_numbers(text *t, const char *name, const double *x, int n) {
     put(t, " %s=\"", name);
-    for (int i = 0; i < n; ++i) put(t, i ? " %.17g" : "%.17g", x[i]);
+    for (int i = 0; i < n; ++i)
+        put(t, i ? " %.17g" : "%.17g", x[i]);
     put(t, "\"");
 }
 
 static void put_joint(text *t, int body, int k, const char *type, const double *axis) {
-    put(t, "<joint name=\"j%d_%d\" type=\"%s\" limited=\"false\" armature=\"0\" damping=\"0\"", body, k, type);
+    put(t, "<joint name=\"j%d_%d\" type=\"%s\" limited=\"false\" armature=\"0\" damping=\"0\"",
+        body, k, type);
     if (axis) put_numbers(t, "axis", axis, 3);
     put(t, "/>\n");
 }
@@ -91,7 +93,8 @@ static int put_joints(text *t, int i, const soa_body_info *b) {
     }
 }
 
-static int put_body(text *files, int *file_count, int file, const peer_model *model, int i, int depth) {
+static int put_body(text *files, int *file_count, int file, const peer_model *model, int i,
+                    int depth) {
     if (depth == NEST) {
         int next = (*file_count)++;
         put(&files[file], "<include file=\"part%d.xml\"/>\n", next);
@@ -116,19 +119,21 @@ static int put_body(text *files, int *file_count, int file, const peer_model *mo
     put(t, "/>\n");
     if (!put_joints(t, i, b)) return 0;
     for (int k = i + 1; k <= model->bodies; ++k)
-        if (model->body[k].parent == i && !put_body(files, file_count, file, model, k, depth + 1)) return 0;
+        if (model->body[k].parent == i && !put_body(files, file_count, file, model, k, depth + 1))
+            return 0;
     put(&files[file], "</body>\n");
     return 1;
 }
 
 /* sections: further parts of the file, or ""; njmax: largest number of constraint rows. */
-static mjModel *compile(const peer_model *model, const char *sections, int njmax, char *why, size_t size) {
+static mjModel *compile(const peer_model *model, const char *sections, int njmax, char *why,
+                        size_t size) {
     int file_count = 1, room = model->bodies + 2, ok = 1;
     text *files = calloc((size_t)room, sizeof *files);
     if (!files) return NULL;
-    put(&files[0],
-        "<mujoco><compiler angle=\"radian\" inertiafromgeom=\"false\" balanceinertia=\"false\" boundmass=\"0\" "
-        "boundinertia=\"0\" settotalmass=\"-1\"/><option");
+    put(&files[0], "<mujoco><compiler angle=\"radian\" inertiafromgeom=\"false\" "
+                   "balanceinertia=\"false\" boundmass=\"0\" "
+                   "boundinertia=\"0\" settotalmass=\"-1\"/><option");
     put_numbers(&files[0], "gravity", model->gravity, 3);
     put(&files[0], "/><size njmax=\"%d\" nconmax=\"1\" nstack=\"%d\"/><worldbody>\n", njmax,
         100000 + 200 * model->nv + 2 * model->nv * model->nv + 20 * njmax * (model->nv + njmax));
@@ -153,7 +158,8 @@ static mjModel *compile(const peer_model *model, const char *sections, int njmax
         free(vfs);
     } else
         snprintf(why, size, "no such joint in MuJoCo");
-    for (int k = 0; k < file_count; ++k) free(files[k].data);
+    for (int k = 0; k < file_count; ++k)
+        free(files[k].data);
     free(files);
     return m;
 }
@@ -162,8 +168,14 @@ static void mujoco_close(void *peer) {
     mujoco *p = peer;
     if (p->d) mj_deleteData(p->d);
     if (p->m) mj_deleteModel(p->m);
-    free(p->q_at), free(p->v_at), free(p->block);
-    free(p->qpos), free(p->qvel), free(p->qacc), free(p->tau), free(p->M);
+    free(p->q_at);
+    free(p->v_at);
+    free(p->block);
+    free(p->qpos);
+    free(p->qvel);
+    free(p->qacc);
+    free(p->tau);
+    free(p->M);
     free(p);
 }
 
@@ -176,11 +188,16 @@ static void *mujoco_open(const peer_model *model, int states, char *why, size_t 
         mujoco_close(p);
         return NULL;
     }
-    p->m->opt.disableflags |= mjDSBL_CONSTRAINT | mjDSBL_EQUALITY | mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT |
-                              mjDSBL_CONTACT | mjDSBL_PASSIVE | mjDSBL_CLAMPCTRL | mjDSBL_WARMSTART |
-                              mjDSBL_FILTERPARENT | mjDSBL_ACTUATION | mjDSBL_REFSAFE | mjDSBL_SENSOR;
-    p->body = model->body, p->bodies = model->bodies, p->nv = model->nv, p->states = states;
-    size_t count = (size_t)states, nq = (size_t)p->m->nq, nv = (size_t)p->m->nv, bodies = (size_t)model->bodies;
+    p->m->opt.disableflags |= mjDSBL_CONSTRAINT | mjDSBL_EQUALITY | mjDSBL_FRICTIONLOSS |
+                              mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE | mjDSBL_CLAMPCTRL |
+                              mjDSBL_WARMSTART | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION |
+                              mjDSBL_REFSAFE | mjDSBL_SENSOR;
+    p->body = model->body;
+    p->bodies = model->bodies;
+    p->nv = model->nv;
+    p->states = states;
+    size_t count = (size_t)states, nq = (size_t)p->m->nq, nv = (size_t)p->m->nv,
+           bodies = (size_t)model->bodies;
     p->q_at = calloc(bodies + 1, sizeof(int));
     p->v_at = calloc(bodies + 1, sizeof(int));
     p->qpos = calloc(count * nq, sizeof(double));
@@ -189,13 +206,17 @@ static void *mujoco_open(const peer_model *model, int states, char *why, size_t 
     p->tau = calloc(count * nv, sizeof(double));
     p->M = calloc(nv * nv, sizeof(double));
     p->block = calloc(count * bodies, sizeof(peer_block));
-    int lost = !p->q_at || !p->v_at || !p->qpos || !p->qvel || !p->qacc || !p->tau || !p->M || !p->block;
+    int lost =
+        !p->q_at || !p->v_at || !p->qpos || !p->qvel || !p->qacc || !p->tau || !p->M || !p->block;
     for (int i = 1; !lost && i <= model->bodies; ++i) {
         char name[32];
         snprintf(name, sizeof name, "j%d_0", i);
         int j = mj_name2id(p->m, mjOBJ_JOINT, name);
         lost = j < 0;
-        if (!lost) p->q_at[i] = p->m->jnt_qposadr[j], p->v_at[i] = p->m->jnt_dofadr[j];
+        if (!lost) {
+            p->q_at[i] = p->m->jnt_qposadr[j];
+            p->v_at[i] = p->m->jnt_dofadr[j];
+        }
     }
     if (lost || p->m->nv != model->nv) {
         snprintf(why, size, "the compiled model has other coordinates");
@@ -212,7 +233,8 @@ static void quaternion_product(const double a[4], const double b[4], double c[4]
     c[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
 }
 
-static void mujoco_load(void *peer, int state, const double *q, const double *v, const double *a, const double *tau) {
+static void mujoco_load(void *peer, int state, const double *q, const double *v, const double *a,
+                        const double *tau) {
     mujoco *p = peer;
     double *qpos = p->qpos + (ptrdiff_t)state * p->m->nq;
     peer_block *block = p->block + (ptrdiff_t)state * p->bodies;
@@ -225,7 +247,8 @@ static void mujoco_load(void *peer, int state, const double *q, const double *v,
             double placed[4], R[9], t[3];
             const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, zero[9] = {0};
             peer_mul(b->placement.R, qi, to);
-            for (int k = 0; k < 3; ++k) to[k] += b->placement.p[k];
+            for (int k = 0; k < 3; ++k)
+                to[k] += b->placement.p[k];
             peer_quaternion(b->placement.R, placed);
             quaternion_product(placed, qi + 3, to + 3);
             peer_rotation(to + 3, R);

@@ -58,7 +58,8 @@ std::unique_ptr<Peer> build(const peer_model *model, char *why, size_t size) {
         const soa_body_info &b = p->body[i];
         const double *I = b.inertia;
         Inertia about_com(I[0], I[1], I[2], I[3], I[4], I[5]);
-        Body::Rigid rigid(MassProperties(b.mass, vec(b.com), about_com.shiftFromMassCenter(vec(b.com), b.mass)));
+        Body::Rigid rigid(
+            MassProperties(b.mass, vec(b.com), about_com.shiftFromMassCenter(vec(b.com), b.mass)));
         MobilizedBody &parent = p->matter.updMobilizedBody(p->mobod[static_cast<size_t>(b.parent)]);
         Transform place(rotation(b.placement.R), vec(b.placement.p));
         double R[9];
@@ -107,7 +108,8 @@ void close(void *peer) {
     delete static_cast<Peer *>(peer);
 }
 
-void load(void *peer, int state, const double *q, const double *v, const double *a, const double *tau) {
+void load(void *peer, int state, const double *q, const double *v, const double *a,
+          const double *tau) {
     Peer &p = *static_cast<Peer *>(peer);
     Loaded &s = p.states[static_cast<size_t>(state)];
     s.q.resize(p.state.getNQ());
@@ -125,12 +127,14 @@ void load(void *peer, int state, const double *q, const double *v, const double 
             const double *quat = b.type == SOA_FREE ? qi + 3 : qi;
             double R[9];
             peer_rotation(quat, R);
-            for (int k = 0; k < 4; ++k) s.q[q_at + k] = quat[k];
+            for (int k = 0; k < 4; ++k)
+                s.q[q_at + k] = quat[k];
             peer_block_set(&block, 0, 0, R);
             if (b.type == SOA_FREE) {
                 const double *w = v + b.v_index;
                 double t[3];
-                for (int k = 0; k < 3; ++k) s.q[q_at + 4 + k] = qi[k];
+                for (int k = 0; k < 3; ++k)
+                    s.q[q_at + 4 + k] = qi[k];
                 peer_block_set(&block, 3, 3, R);
                 peer_cross(w, w + 3, t);
                 peer_mul(R, t, block.c + 3);
@@ -145,7 +149,8 @@ void load(void *peer, int state, const double *q, const double *v, const double 
 }
 
 const char *way(void *, peer_fn fn, int way) {
-    if (fn == PEER_FD) return way == 0 ? "calcAcceleration" : way == 1 ? "realize(Acceleration)" : nullptr;
+    if (fn == PEER_FD)
+        return way == 0 ? "calcAcceleration" : way == 1 ? "realize(Acceleration)" : nullptr;
     if (way > 0) return nullptr;
     return fn == PEER_ID ? "calcResidualForce" : "calcM";
 }
@@ -169,9 +174,11 @@ void run(void *peer, peer_fn fn, int way, int state) {
     const Vector_<SpatialVec> &weight = p.gravity.getBodyForces(p.state);
     if (fn == PEER_FD) {
         p.system.realize(p.state, Stage::Dynamics);
-        p.matter.calcAccelerationIgnoringConstraints(p.state, s.tau, weight, p.answer, p.accelerations);
+        p.matter.calcAccelerationIgnoringConstraints(p.state, s.tau, weight, p.answer,
+                                                     p.accelerations);
     } else
-        p.matter.calcResidualForceIgnoringConstraints(p.state, p.no_mobility_forces, weight, s.udot, p.answer);
+        p.matter.calcResidualForceIgnoringConstraints(p.state, p.no_mobility_forces, weight, s.udot,
+                                                      p.answer);
 }
 
 void fetch(void *peer, peer_fn fn, int way, int state, double *out) {

@@ -12,7 +12,8 @@ typedef struct plot_point {
 /* Panels and series appear in the order of the lists (NULL at the end). The first series is
  * drawn strongest. A series whose name contains a space is drawn dashed in the colour of its
  * first word. */
-void plot_write(FILE *file, const char *title, const char *const *panels, const char *const *panel_titles,
-                const char *const *series, const plot_point *points, int count);
+void plot_write(FILE *file, const char *title, const char *const *panels,
+                const char *const *panel_titles, const char *const *series,
+                const plot_point *points, int count);
 
 #endif

@@ -19,17 +19,18 @@ static void silent(const char *message) {
 }
 
 static const world_way tree_ways[] = {
-    {"Euler", 2e-2, 1},    {"Euler", 1e-2, 1},    {"Euler", 5e-3, 1},    {"Euler", 2e-3, 1},    {"Euler", 1e-3, 1},
-    {"Euler", 2e-4, 1},    {"RK4", 2e-2, 1},      {"RK4", 1e-2, 1},      {"RK4", 5e-3, 1},      {"RK4", 2e-3, 1},
-    {"RK4", 1e-3, 1},      {"RK4", 5e-4, 1},      {"RK4", 2e-4, 1},      {"implicit", 2e-2, 1}, {"implicit", 1e-2, 1},
-    {"implicit", 5e-3, 1}, {"implicit", 2e-3, 1}, {"implicit", 1e-3, 1}, {"implicit", 2e-4, 1}};
+    {"Euler", 2e-2, 1},    {"Euler", 1e-2, 1},    {"Euler", 5e-3, 1},    {"Euler", 2e-3, 1},
+    {"Euler", 1e-3, 1},    {"Euler", 2e-4, 1},    {"RK4", 2e-2, 1},      {"RK4", 1e-2, 1},
+    {"RK4", 5e-3, 1},      {"RK4", 2e-3, 1},      {"RK4", 1e-3, 1},      {"RK4", 5e-4, 1},
+    {"RK4", 2e-4, 1},      {"implicit", 2e-2, 1}, {"implicit", 1e-2, 1}, {"implicit", 5e-3, 1},
+    {"implicit", 2e-3, 1}, {"implicit", 1e-3, 1}, {"implicit", 2e-4, 1}};
 static const world_way box_ways[] = {{"Euler", 4e-3, 1}, {"Euler", 2e-3, 1},    {"Euler", 1e-3, 1},
                                      {"RK4", 2e-3, 1},   {"implicit", 2e-3, 1}, {"Euler", 5e-4, 1}};
 
 static int world_way_at(void *peer, int i, world_way *out) {
     const world *w = peer;
-    const int count =
-        w->boxes ? (int)(sizeof box_ways / sizeof *box_ways) : (int)(sizeof tree_ways / sizeof *tree_ways);
+    const int count = w->boxes ? (int)(sizeof box_ways / sizeof *box_ways)
+                               : (int)(sizeof tree_ways / sizeof *tree_ways);
     if (i < 0 || i >= count) return 0;
     *out = w->boxes ? box_ways[i] : tree_ways[i];
     return 1;
@@ -46,7 +47,8 @@ static mjModel *compile_scene(const world_scene *scene, char *why, size_t size) 
     text t = {0};
     put(&t, "<equality>");
     for (int i = 0; i < scene->tie_count; ++i) {
-        put(&t, "<connect body1=\"b%d\" body2=\"b%d\"", scene->tie[i].body[0], scene->tie[i].body[1]);
+        put(&t, "<connect body1=\"b%d\" body2=\"b%d\"", scene->tie[i].body[0],
+            scene->tie[i].body[1]);
         put_numbers(&t, "anchor", scene->tie[i].at[0], 3);
         put(&t, "/>\n");
     }
@@ -65,11 +67,15 @@ static mjModel *compile_boxes(const world_scene *scene, char *why, size_t size) 
     text t = {0};
     put(&t, "<mujoco><compiler inertiafromgeom=\"false\"/><option");
     put_numbers(&t, "gravity", model->gravity, 3);
-    put(&t, "/><size njmax=\"%d\" nconmax=\"%d\" nstack=\"%d\"/><worldbody>\n", 50 * model->bodies, most, 8000000);
-    put(&t, "<geom type=\"plane\" size=\"100 100 1\" friction=\"%.17g 0.005 0.0001\"/>\n", scene->friction);
+    put(&t, "/><size njmax=\"%d\" nconmax=\"%d\" nstack=\"%d\"/><worldbody>\n", 50 * model->bodies,
+        most, 8000000);
+    put(&t, "<geom type=\"plane\" size=\"100 100 1\" friction=\"%.17g 0.005 0.0001\"/>\n",
+        scene->friction);
     for (int i = 1; i <= model->bodies; ++i) {
         const soa_body_info *b = &model->body[i];
-        put(&t, "<body name=\"b%d\"><freejoint name=\"j%d_0\"/><inertial pos=\"0 0 0\" mass=\"%.17g\"", i, i, b->mass);
+        put(&t,
+            "<body name=\"b%d\"><freejoint name=\"j%d_0\"/><inertial pos=\"0 0 0\" mass=\"%.17g\"",
+            i, i, b->mass);
         put_numbers(&t, "diaginertia", b->inertia, 3);
         put(&t, "/><geom type=\"box\" friction=\"%.17g 0.005 0.0001\"", scene->friction);
         put_numbers(&t, "size", scene->half, 3);
@@ -100,27 +106,36 @@ static void *world_open(const world_scene *scene, char *why, size_t size) {
         free(w);
         return NULL;
     }
-    w->base = p, w->ties = scene->tie_count, w->boxes = scene->boxes;
+    w->base = p;
+    w->ties = scene->tie_count;
+    w->boxes = scene->boxes;
     /* Otherwise it writes a file in the working folder. */
     mju_user_warning = silent;
     p->m = scene->boxes ? compile_boxes(scene, why, size) : compile_scene(scene, why, size);
     p->d = p->m ? mj_makeData(p->m) : NULL;
-    p->q_at = calloc((size_t)model->bodies + 1, sizeof(int)), p->v_at = calloc((size_t)model->bodies + 1, sizeof(int));
+    p->q_at = calloc((size_t)model->bodies + 1, sizeof(int));
+    p->v_at = calloc((size_t)model->bodies + 1, sizeof(int));
     if (!p->d || !p->q_at || !p->v_at || p->m->nv != model->nv || p->m->neq != scene->tie_count) {
         if (p->m) snprintf(why, size, "the compiled model has other coordinates or constraints");
         world_close(w);
         return NULL;
     }
-    p->body = model->body, p->bodies = model->bodies, p->nv = model->nv;
+    p->body = model->body;
+    p->bodies = model->bodies;
+    p->nv = model->nv;
     if (!scene->boxes)
-        p->m->opt.disableflags |= mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE |
-                                  mjDSBL_CLAMPCTRL | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION | mjDSBL_SENSOR |
-                                  (scene->tie_count ? 0 : mjDSBL_CONSTRAINT | mjDSBL_EQUALITY | mjDSBL_WARMSTART);
+        p->m->opt.disableflags |=
+            mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE |
+            mjDSBL_CLAMPCTRL | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION | mjDSBL_SENSOR |
+            (scene->tie_count ? 0 : mjDSBL_CONSTRAINT | mjDSBL_EQUALITY | mjDSBL_WARMSTART);
     for (int i = 1; i <= model->bodies; ++i) {
         char name[32];
         snprintf(name, sizeof name, "j%d_0", i);
         const int j = mj_name2id(p->m, mjOBJ_JOINT, name);
-        if (j >= 0) p->q_at[i] = p->m->jnt_qposadr[j], p->v_at[i] = p->m->jnt_dofadr[j];
+        if (j >= 0) {
+            p->q_at[i] = p->m->jnt_qposadr[j];
+            p->v_at[i] = p->m->jnt_dofadr[j];
+        }
     }
     return w;
 }
@@ -132,24 +147,32 @@ static int world_begin(void *peer, int way, const double *q, const double *v) {
     if (!world_way_at(w, way, &how)) return 1;
     mj_resetData(p->m, p->d);
     p->m->opt.timestep = how.value;
-    p->m->opt.integrator = !strcmp(how.curve, "RK4")     ? mjINT_RK4
-                           : !strcmp(how.curve, "Euler") ? mjINT_EULER
-                                                         : mjINT_IMPLICIT;
+    if (!strcmp(how.curve, "RK4")) {
+        p->m->opt.integrator = mjINT_RK4;
+    } else if (!strcmp(how.curve, "Euler")) {
+        p->m->opt.integrator = mjINT_EULER;
+    } else {
+        p->m->opt.integrator = mjINT_IMPLICIT;
+    }
     for (int i = 0; i < w->ties; ++i) {
         double *ref = p->m->eq_solref + mjNREF * i, *imp = p->m->eq_solimp + mjNIMP * i;
-        ref[0] = 2 * how.value, ref[1] = 1, imp[0] = imp[1] = 0.9999;
+        ref[0] = 2 * how.value;
+        ref[1] = 1;
+        imp[0] = imp[1] = 0.9999;
     }
     for (int i = 1; i <= p->bodies; ++i) {
         const soa_body_info *b = &p->body[i];
         double *to = p->d->qpos + p->q_at[i], *rate = p->d->qvel + p->v_at[i];
         const double *qi = q + b->q_index, *vi = v + b->v_index;
         if (b->type != SOA_FREE) {
-            to[0] = qi[0], rate[0] = vi[0];
+            to[0] = qi[0];
+            rate[0] = vi[0];
             continue;
         }
         double placed[4], R[9];
         peer_mul(b->placement.R, qi, to);
-        for (int k = 0; k < 3; ++k) to[k] += b->placement.p[k];
+        for (int k = 0; k < 3; ++k)
+            to[k] += b->placement.p[k];
         peer_quaternion(b->placement.R, placed);
         quaternion_product(placed, qi + 3, to + 3);
         peer_rotation(to + 3, R);
@@ -178,14 +201,17 @@ static void world_state(void *peer, double *q, double *v) {
         const double *from = p->d->qpos + p->q_at[i], *rate = p->d->qvel + p->v_at[i];
         double *qi = q + b->q_index, *vi = v + b->v_index;
         if (b->type != SOA_FREE) {
-            qi[0] = from[0], vi[0] = rate[0];
+            qi[0] = from[0];
+            vi[0] = rate[0];
             continue;
         }
         double placed[4], R[9], off[3];
-        for (int k = 0; k < 3; ++k) off[k] = from[k] - b->placement.p[k];
+        for (int k = 0; k < 3; ++k)
+            off[k] = from[k] - b->placement.p[k];
         peer_mul_t(b->placement.R, off, qi);
         peer_quaternion(b->placement.R, placed);
-        for (int k = 1; k < 4; ++k) placed[k] = -placed[k];
+        for (int k = 1; k < 4; ++k)
+            placed[k] = -placed[k];
         quaternion_product(placed, from + 3, qi + 3);
         peer_rotation(from + 3, R);
         peer_mul_t(R, rate, vi + 3);
@@ -199,8 +225,9 @@ static int world_contacts(void *peer) {
 
 const world_peer *world_peer_get(void) {
     static char version[64];
-    static const world_peer library = {"MuJoCo",    version,       world_open,  world_close,   world_way_at,
-                                       world_begin, world_advance, world_state, world_contacts};
+    static const world_peer library = {"MuJoCo",      version,      world_open,
+                                       world_close,   world_way_at, world_begin,
+                                       world_advance, world_state,  world_contacts};
     snprintf(version, sizeof version, "MuJoCo %s", mj_versionString());
     return &library;
 }

@@ -52,12 +52,13 @@ const world_way tree_ways[] = {{"Merson 4", 1e-2, 0},
                                {"semi-explicit Euler", 1e-2, 1},
                                {"semi-explicit Euler", 2e-3, 1},
                                {"semi-explicit Euler", 1e-3, 1}};
-const world_way box_ways[] = {{"Merson 4", 1e-2, 0}, {"Merson 4", 1e-3, 1}, {"semi-explicit Euler", 1e-3, 1}};
+const world_way box_ways[] = {
+    {"Merson 4", 1e-2, 0}, {"Merson 4", 1e-3, 1}, {"semi-explicit Euler", 1e-3, 1}};
 
 int way_at(void *peer, int i, world_way *out) {
     const World &w = *static_cast<World *>(peer);
-    const int count =
-        static_cast<int>(w.boxes ? sizeof box_ways / sizeof *box_ways : sizeof tree_ways / sizeof *tree_ways);
+    const int count = static_cast<int>(w.boxes ? sizeof box_ways / sizeof *box_ways
+                                               : sizeof tree_ways / sizeof *tree_ways);
     if (i < 0 || i >= count) return 0;
     *out = w.boxes ? box_ways[i] : tree_ways[i];
     return 1;
@@ -72,14 +73,17 @@ void add_boxes(World &w, const world_scene *scene) {
     // A corner at depth x is pushed out by stiffness x (1 + dissipation x'); of two equal surfaces
     // each gets half of the depth.
     const Real dissipation = 0.5;
-    const ContactMaterial material(2 * scene->stiffness, dissipation, scene->friction, scene->friction, 0);
-    p.matter.updGround().updBody().addContactSurface(Transform(Rotation(Pi / 2, YAxis), Vec3(0)), // x > 0 is solid
-                                                     ContactSurface(ContactGeometry::HalfSpace(), material));
+    const ContactMaterial material(2 * scene->stiffness, dissipation, scene->friction,
+                                   scene->friction, 0);
+    p.matter.updGround().updBody().addContactSurface(
+        Transform(Rotation(Pi / 2, YAxis), Vec3(0)), // x > 0 is solid
+        ContactSurface(ContactGeometry::HalfSpace(), material));
     for (size_t i = 1; i < p.body.size(); ++i)
         p.matter.updMobilizedBody(p.mobod[i])
             .updBody()
             .addContactSurface(Transform(),
-                               ContactSurface(ContactGeometry::Brick(vec(scene->half)), material).joinClique(clique));
+                               ContactSurface(ContactGeometry::Brick(vec(scene->half)), material)
+                                   .joinClique(clique));
 }
 
 void *world_open(const world_scene *scene, char *why, size_t size) {
@@ -90,8 +94,10 @@ void *world_open(const world_scene *scene, char *why, size_t size) {
         Peer &p = *w->p;
         for (int i = 0; i < scene->tie_count; ++i) {
             const world_tie &tie = scene->tie[i];
-            Constraint::Ball(p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(tie.body[0])]), vec(tie.at[0]),
-                             p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(tie.body[1])]), vec(tie.at[1]));
+            Constraint::Ball(p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(tie.body[0])]),
+                             vec(tie.at[0]),
+                             p.matter.updMobilizedBody(p.mobod[static_cast<size_t>(tie.body[1])]),
+                             vec(tie.at[1]));
         }
         w->boxes = scene->boxes;
         if (scene->boxes) add_boxes(*w, scene);
@@ -124,7 +130,8 @@ std::unique_ptr<Integrator> make(const MultibodySystem &system, const world_way 
         one = std::make_unique<VerletIntegrator>(system);
     else
         one = std::make_unique<SemiExplicitEulerIntegrator>(system, how.value);
-    if (how.fixed && std::strcmp(how.curve, "semi-explicit Euler")) one->setFixedStepSize(how.value);
+    if (how.fixed && std::strcmp(how.curve, "semi-explicit Euler"))
+        one->setFixedStepSize(how.value);
     if (!how.fixed) one->setAccuracy(how.value);
     return one;
 }
@@ -150,9 +157,12 @@ int world_begin(void *peer, int way, const double *q, const double *v) {
             double R[9], u[6];
             peer_rotation(qi + 3, R);
             peer_mul(R, vi, u), peer_mul(R, vi + 3, u + 3);
-            for (int k = 0; k < 4; ++k) s.updQ()[q_at + k] = qi[3 + k];
-            for (int k = 0; k < 3; ++k) s.updQ()[q_at + 4 + k] = qi[k];
-            for (int k = 0; k < 6; ++k) s.updU()[u_at + k] = u[k];
+            for (int k = 0; k < 4; ++k)
+                s.updQ()[q_at + k] = qi[3 + k];
+            for (int k = 0; k < 3; ++k)
+                s.updQ()[q_at + 4 + k] = qi[k];
+            for (int k = 0; k < 6; ++k)
+                s.updU()[u_at + k] = u[k];
         }
         w.stepper.reset();
         w.integrator = make(p.system, how);
@@ -204,12 +214,17 @@ void world_state(void *peer, double *q, double *v) {
             continue;
         }
         double R[9], u[6];
-        for (int k = 0; k < 4; ++k) qi[3 + k] = s.getQ()[q_at + k];
-        for (int k = 0; k < 3; ++k) qi[k] = s.getQ()[q_at + 4 + k];
-        for (int k = 0; k < 6; ++k) u[k] = s.getU()[u_at + k];
+        for (int k = 0; k < 4; ++k)
+            qi[3 + k] = s.getQ()[q_at + k];
+        for (int k = 0; k < 3; ++k)
+            qi[k] = s.getQ()[q_at + 4 + k];
+        for (int k = 0; k < 6; ++k)
+            u[k] = s.getU()[u_at + k];
         double size = 0;
-        for (int k = 3; k < 7; ++k) size += qi[k] * qi[k];
-        for (int k = 3; k < 7; ++k) qi[k] /= std::sqrt(size);
+        for (int k = 3; k < 7; ++k)
+            size += qi[k] * qi[k];
+        for (int k = 3; k < 7; ++k)
+            qi[k] /= std::sqrt(size);
         peer_rotation(qi + 3, R);
         peer_mul_t(R, u, vi), peer_mul_t(R, u + 3, vi + 3);
     }

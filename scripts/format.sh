@@ -3,7 +3,7 @@
 # not formatted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mapfile -t files < <(find include src models apps tests bench examples -name '*.[ch]' -o -name '*.cpp' | sort)
+mapfile -t files < <(find include src apps tests bench examples -name '*.[ch]' -o -name '*.cpp' | sort)
 if [ "${1:-}" != --check ]; then
     clang-format -i "${files[@]}"
     exit

@@ -15,11 +15,14 @@ extern const app_command app_sweep;
 const app_command *const app_commands[] = {&app_sweep, NULL};
 
 /* Sends the bytes of every rank to all ranks, in order of rank. */
-static soa_status exchange(void *user, const char *mine, size_t size, char **all, size_t *all_size) {
+static soa_status exchange(void *user, const char *mine, size_t size, char **all,
+                           size_t *all_size) {
     (void)user;
-    *all = NULL, *all_size = 0;
+    *all = NULL;
+    *all_size = 0;
     const int own = size > INT_MAX ? -1 : (int)size;
-    int *sizes = calloc(2 * (size_t)app_mpi.size, sizeof *sizes), *starts = sizes ? sizes + app_mpi.size : NULL;
+    int *sizes = calloc(2 * (size_t)app_mpi.size, sizeof *sizes),
+        *starts = sizes ? sizes + app_mpi.size : NULL;
     if (!sizes || MPI_Allgather(&own, 1, MPI_INT, sizes, 1, MPI_INT, MPI_COMM_WORLD)) {
         free(sizes);
         return SOA_E_MEMORY;
@@ -27,7 +30,8 @@ static soa_status exchange(void *user, const char *mine, size_t size, char **all
     long long total = 0;
     int bad = 0;
     for (int r = 0; r < app_mpi.size; ++r) {
-        starts[r] = (int)total, total += sizes[r];
+        starts[r] = (int)total;
+        total += sizes[r];
         bad = bad || sizes[r] < 0 || total > INT_MAX;
     }
     *all = bad ? NULL : malloc((size_t)total + 1);
@@ -45,7 +49,8 @@ int main(int argc, char **argv) {
         fputs("soa-mpi: MPI does not start\n", stderr);
         return APP_FAILED;
     }
-    MPI_Comm_rank(MPI_COMM_WORLD, &app_mpi.rank), MPI_Comm_size(MPI_COMM_WORLD, &app_mpi.size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &app_mpi.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &app_mpi.size);
     app_mpi.exchange = exchange;
     /* "soa-mpi sweep ..." as typed by users, or "sweep ..." as started by soa */
     const int skip = argc > 1 && !strcmp(argv[1], "sweep");

@@ -96,7 +96,8 @@ static uint64_t digits_of(double x, int *k) {
             --guess;
             continue;
         }
-        wide half = (wide)1 << (cut - 1), rest = product & ((half << 1) - 1), margin = (wide)1 << (cut - 54);
+        wide half = (wide)1 << (cut - 1), rest = product & ((half << 1) - 1),
+             margin = (wide)1 << (cut - 54);
         if (rest - (half - margin) < 2 * margin) return 0;
         whole += rest > half;
         if (whole == TEN17) {
@@ -122,9 +123,11 @@ size_t number_print(char text[NUMBER_ROOM], double x) {
     }
     uint64_t whole = isfinite(x) ? digits_of(x, &k) : 0;
     if (whole == 0) return print_slowly(at, x) + (size_t)(at - text);
-    for (int i = DIGITS - 1; i >= 0; --i, whole /= 10) digit[i] = (char)('0' + whole % 10);
+    for (int i = DIGITS - 1; i >= 0; --i, whole /= 10)
+        digit[i] = (char)('0' + whole % 10);
     int used = DIGITS;
-    while (used > 1 && digit[used - 1] == '0') --used;
+    while (used > 1 && digit[used - 1] == '0')
+        --used;
 
     if (k < -4 || k >= DIGITS) { /* form d.ddde-07 */
         *at++ = digit[0];

@@ -36,7 +36,8 @@ static void clean(app_out *out) {
     out_start(&shown, -1);
     for (size_t at = 0; at < out->size; ++at) {
         size_t end = at;
-        while (end < out->size && out->data[end] != '\n' && out->data[end] != '\t') ++end;
+        while (end < out->size && out->data[end] != '\n' && out->data[end] != '\t')
+            ++end;
         out_visible(&shown, out->data + at, end - at);
         if (end < out->size) out_char(&shown, out->data[end]);
         at = end;
@@ -67,7 +68,8 @@ static char *room(app_out *out, size_t more) {
     if (out->error) return NULL;
     if (more > out->capacity - out->size) {
         size_t want = out->capacity < FLUSH_AT ? 2 * (size_t)FLUSH_AT : out->capacity;
-        while (want - out->size < more && want <= SIZE_MAX / 2) want *= 2;
+        while (want - out->size < more && want <= SIZE_MAX / 2)
+            want *= 2;
         char *grown = want - out->size < more ? NULL : realloc(out->data, want);
         if (!grown) {
             out->error = ENOMEM;
@@ -167,9 +169,11 @@ static void print_text(app_out *out, const conversion *c, const char *text) {
     char format[SPEC_ROOM + 2];
     size_t length = 0;
     if (!text) text = "(null)";
-    while (text[length] && (c->precision < 0 || length < (size_t)c->precision)) ++length;
+    while (text[length] && (c->precision < 0 || length < (size_t)c->precision))
+        ++length;
     /* Do not cut inside a UTF-8 character. */
-    while (text[length] && length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80) --length;
+    while (text[length] && length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        --length;
     out_start(&shown, -1);
     out_visible(&shown, text, length);
     out_char(&shown, 0);

@@ -2,8 +2,8 @@
  * the next.
  *
  * A vector expression is planned as it is. An operator E is planned as E x for a vector x owned by
- * the page, and run once for each unit vector, so that its matrix also comes from sweeps. soa_machine_dense_matrix
- * forms the same matrix from the definitions. */
+ * the page, and run once for each unit vector, so that its matrix also comes from sweeps.
+ * soa_machine_dense_matrix forms the same matrix from the definitions. */
 #include "playground.h"
 
 #include <math.h>
@@ -15,17 +15,23 @@
 enum { MOST_DENSE = 360, MOST_COUNTED = 64 };
 
 void play_expression_drop(play *p) {
-    soa_plan_free(p->plan), soa_expr_free(p->expr), soa_expr_free(p->applied);
-    p->plan = NULL, p->expr = p->applied = p->planned = NULL;
+    soa_plan_free(p->plan);
+    soa_expr_free(p->expr);
+    soa_expr_free(p->applied);
+    p->plan = NULL;
+    p->expr = p->applied = p->planned = NULL;
 }
 
 /* Plans the same expression for a new machine. A plan needs values for its vectors. */
 int play_expression_plan(play *p, char *why, size_t room) {
-    soa_plan_free(p->plan), p->plan = NULL;
+    soa_plan_free(p->plan);
+    p->plan = NULL;
     if (!p->planned || !p->machine) return 0;
     if (p->from != SOA_SPACE_ONE) {
-        double *zero = calloc((size_t)soa_machine_space_size(p->machine, p->from) + 1, sizeof *zero);
-        const soa_status s = zero ? soa_machine_set_vector(p->machine, "x", p->from, zero) : SOA_E_MEMORY;
+        double *zero =
+            calloc((size_t)soa_machine_space_size(p->machine, p->from) + 1, sizeof *zero);
+        const soa_status s =
+            zero ? soa_machine_set_vector(p->machine, "x", p->from, zero) : SOA_E_MEMORY;
         free(zero);
         if (s != SOA_OK) return play_status(s);
     }
@@ -37,15 +43,20 @@ int play_expression_plan(play *p, char *why, size_t room) {
 static void show_step(void *user, const char *rule, const char *result) {
     app_out *out = user;
     out_text(out, out->data[out->size - 1] == '[' ? "" : ", ");
-    out_text(out, "{\"rule\": "), out_string(out, rule), out_text(out, ", \"result\": "), out_string(out, result);
+    out_text(out, "{\"rule\": ");
+    out_string(out, rule);
+    out_text(out, ", \"result\": ");
+    out_string(out, result);
     out_char(out, '}');
 }
 /* E x (or E itself if it is a vector), simplified; the steps are written to the text. NULL if a
  * vector is to be used as written, which needs no other expression, or if there is no memory. */
-static const soa_expr *make_applied(const play *p, const soa_expr *x, int as_written, app_out *out) {
+static const soa_expr *make_applied(const play *p, const soa_expr *x, int as_written,
+                                    app_out *out) {
     const soa_expr *product = x ? soa_expr_product(p->expr, x) : NULL, *better = NULL;
     if (as_written || (x && !product)) return product;
-    if (soa_expr_improve(x ? product : p->expr, 0, out ? show_step : NULL, out, &better) != SOA_OK) return product;
+    if (soa_expr_improve(x ? product : p->expr, 0, out ? show_step : NULL, out, &better) != SOA_OK)
+        return product;
     soa_expr_free(product);
     return better;
 }
@@ -64,14 +75,19 @@ static void write_count(play *p, int as_written) {
         if (!vector && with[p->from]) x = soa_expr_leaf(with[p->from]);
         if (x) counted = make_applied(p, x, as_written, NULL);
         if (vector || counted)
-            if (soa_scalar_graph_create(p->machine, vector ? p->planned : counted, NULL, &graph, why, sizeof why) == SOA_OK &&
+            if (soa_scalar_graph_create(p->machine, vector ? p->planned : counted, NULL, &graph,
+                                        why, sizeof why) == SOA_OK &&
                 soa_scalar_graph_operations(graph, 0, -1, &c) == SOA_OK) {
                 out_format(out,
-                           ", \"count\": {\"additions\": %ld, \"multiplications\": %ld, \"divisions\": %ld, \"sines\": "
+                           ", \"count\": {\"additions\": %ld, \"multiplications\": %ld, "
+                           "\"divisions\": %ld, \"sines\": "
                            "%ld, \"on\": \"%s\"}",
-                           c.additions, c.multiplications, c.divisions, c.sines, vector ? "" : with[p->from]);
+                           c.additions, c.multiplications, c.divisions, c.sines,
+                           vector ? "" : with[p->from]);
             }
-        soa_scalar_graph_free(graph), soa_expr_free(counted), soa_expr_free(x);
+        soa_scalar_graph_free(graph);
+        soa_expr_free(counted);
+        soa_expr_free(x);
     }
 }
 
@@ -87,7 +103,8 @@ const char *play_expression(play *p, const char *text, int as_written) {
     }
     for (int i = 0; (name = soa_expr_form_name(i, &form_text, &what)); ++i)
         if (!strcmp(name, text)) {
-            form = name, text = form_text;
+            form = name;
+            text = form_text;
             break;
         }
     if (!name) what = "";
@@ -96,14 +113,22 @@ const char *play_expression(play *p, const char *text, int as_written) {
         play_fail("%s", why[0] ? why : "out of memory");
         return NULL;
     }
-    p->from = soa_expr_domain(p->expr), p->to = soa_expr_codomain(p->expr);
-    const int rows = soa_machine_space_size(p->machine, p->to), columns = soa_machine_space_size(p->machine, p->from);
+    p->from = soa_expr_domain(p->expr);
+    p->to = soa_expr_codomain(p->expr);
+    const int rows = soa_machine_space_size(p->machine, p->to),
+              columns = soa_machine_space_size(p->machine, p->from);
     out->size = 0;
-    out_text(out, "{\"given\": "), out_string(out, text), out_text(out, ", \"form\": "), out_string(out, form);
-    out_text(out, ", \"what\": "), out_string(out, what);
+    out_text(out, "{\"given\": ");
+    out_string(out, text);
+    out_text(out, ", \"form\": ");
+    out_string(out, form);
+    out_text(out, ", \"what\": ");
+    out_string(out, what);
     out_format(out,
-               ", \"from\": \"%s\", \"to\": \"%s\", \"causality\": \"%s\", \"rows\": %d, \"columns\": %d, \"steps\": [",
-               soa_space_name(p->from), soa_space_name(p->to), causality[soa_expr_causality(p->expr)], rows, columns);
+               ", \"from\": \"%s\", \"to\": \"%s\", \"causality\": \"%s\", \"rows\": %d, "
+               "\"columns\": %d, \"steps\": [",
+               soa_space_name(p->from), soa_space_name(p->to),
+               causality[soa_expr_causality(p->expr)], rows, columns);
     const soa_expr *x = p->from == SOA_SPACE_ONE ? NULL : soa_expr_variable("x", p->from);
     p->applied = make_applied(p, x, as_written, out);
     soa_expr_free(x);
@@ -114,19 +139,24 @@ const char *play_expression(play *p, const char *text, int as_written) {
         return NULL;
     }
     if (play_expression_plan(p, why, sizeof why)) return NULL;
-    const size_t shown = soa_expr_print(p->planned, NULL, 0), told = p->plan ? soa_plan_explain(p->plan, NULL, 0) : 0;
+    const size_t shown = soa_expr_print(p->planned, NULL, 0),
+                 told = p->plan ? soa_plan_explain(p->plan, NULL, 0) : 0;
     char *room = malloc((shown > told ? shown : told) + 1);
     if (!room) {
         play_fail("out of memory");
         return NULL;
     }
     soa_expr_print(p->planned, room, shown + 1);
-    out_text(out, "], \"expression\": "), out_string(out, room);
+    out_text(out, "], \"expression\": ");
+    out_string(out, room);
     room[0] = 0;
     if (p->plan) soa_plan_explain(p->plan, room, told + 1);
-    out_format(out, ", \"planned\": %s, \"sweeps\": %d, \"recursions\": %d, \"message\": ", p->plan ? "true" : "false",
-               p->plan ? soa_plan_sweep_count(p->plan) : 0, p->plan ? soa_plan_recursion_count(p->plan) : 0);
-    out_string(out, why), out_text(out, ", \"explain\": "), out_string(out, room);
+    out_format(out, ", \"planned\": %s, \"sweeps\": %d, \"recursions\": %d, \"message\": ",
+               p->plan ? "true" : "false", p->plan ? soa_plan_sweep_count(p->plan) : 0,
+               p->plan ? soa_plan_recursion_count(p->plan) : 0);
+    out_string(out, why);
+    out_text(out, ", \"explain\": ");
+    out_string(out, room);
     free(room);
     write_count(p, as_written);
     out_char(out, '}');
@@ -135,8 +165,11 @@ const char *play_expression(play *p, const char *text, int as_written) {
 
 static int begin(play *p, double **numbers, size_t *room, int *rows, int *columns) {
     if (!p->expr || !p->machine) return play_fail("no expression");
-    if (play_status(soa_machine_set_state(p->machine, p->q, p->v, p->a, p->tau, p->f0, &p->push, p->pushes))) return -1;
-    *rows = soa_machine_space_size(p->machine, p->to), *columns = soa_machine_space_size(p->machine, p->from);
+    if (play_status(soa_machine_set_state(p->machine, p->q, p->v, p->a, p->tau, p->f0, &p->push,
+                                          p->pushes)))
+        return -1;
+    *rows = soa_machine_space_size(p->machine, p->to);
+    *columns = soa_machine_space_size(p->machine, p->from);
     return play_room(numbers, room, (size_t)*rows * (size_t)*columns) ? 0 : -1;
 }
 static int finite(const double *x, int count) {
@@ -156,18 +189,22 @@ int play_run(play *p) {
     if (p->from == SOA_SPACE_ONE) {
         s = soa_plan_run(p->plan, p->numbers);
     } else {
-        double *unit = calloc((size_t)columns + 1, sizeof *unit), *column = calloc((size_t)rows + 1, sizeof *column);
+        double *unit = calloc((size_t)columns + 1, sizeof *unit),
+               *column = calloc((size_t)rows + 1, sizeof *column);
         if (!unit || !column) s = SOA_E_MEMORY;
         for (int c = 0; s == SOA_OK && c < columns; ++c) {
             unit[c] = 1;
             s = soa_machine_set_vector(p->machine, "x", p->from, unit);
             unit[c] = 0;
             if (s == SOA_OK) s = soa_plan_run(p->plan, column);
-            for (int r = 0; s == SOA_OK && r < rows; ++r) p->numbers[r * columns + c] = column[r];
+            for (int r = 0; s == SOA_OK && r < rows; ++r)
+                p->numbers[r * columns + c] = column[r];
         }
-        free(unit), free(column);
+        free(unit);
+        free(column);
     }
-    if (s == SOA_OK && !finite(p->numbers, rows * columns)) return play_fail("the result is not finite");
+    if (s == SOA_OK && !finite(p->numbers, rows * columns))
+        return play_fail("the result is not finite");
     return s == SOA_OK ? rows * columns : refuse(p, s);
 }
 int play_run_dense(play *p) {
@@ -200,14 +237,21 @@ const char *play_forms(play *p) {
     out->size = 0;
     out_text(out, "{\"forms\": [");
     for (int i = 0; (name = soa_expr_form_name(i, &text, &what)); ++i) {
-        out_text(out, i ? ",\n{\"name\": " : "{\"name\": "), out_string(out, name);
-        out_text(out, ", \"text\": "), out_string(out, text);
-        out_text(out, ", \"what\": "), out_string(out, what), out_char(out, '}');
+        out_text(out, i ? ",\n{\"name\": " : "{\"name\": ");
+        out_string(out, name);
+        out_text(out, ", \"text\": ");
+        out_string(out, text);
+        out_text(out, ", \"what\": ");
+        out_string(out, what);
+        out_char(out, '}');
     }
     out_text(out, "],\n\"leaves\": [");
     for (int i = 0; (name = soa_expr_leaf_name(i, &what)); ++i) {
-        out_text(out, i ? ",\n{\"name\": " : "{\"name\": "), out_string(out, name);
-        out_text(out, ", \"what\": "), out_string(out, what), out_char(out, '}');
+        out_text(out, i ? ",\n{\"name\": " : "{\"name\": ");
+        out_string(out, name);
+        out_text(out, ", \"what\": ");
+        out_string(out, what);
+        out_char(out, '}');
     }
     out_text(out, "]}");
     return play_text(p);

@@ -15,12 +15,14 @@ static const struct {
 } chosen[] = {
     {"puma560", "PUMA 560", "industrial arm, 6 joints", "0.4, 0.9, -1.8, 0, 0.6, 0"},
     {"arm7", "7-joint arm", "the numbers of the KUKA iiwa", "0.3, 0.6, 0, -1.3, 0.4, 0.9, 0"},
-    {"two-puma", "two PUMA 560", "on one base, 12 joints", "0.4, 0.9, -1.8, 0, 0.6, 0, -0.4, 0.9, -1.8, 0, 0.6, 0"},
+    {"two-puma", "two PUMA 560", "on one base, 12 joints",
+     "0.4, 0.9, -1.8, 0, 0.6, 0, -0.4, 0.9, -1.8, 0, 0.6, 0"},
     {"satellite", "satellite", "free-flying, two 7-joint arms",
      "0, 0, 0, 1, 0, 0, 0, 0.4, -0.6, 0, 1.3, -0.4, 0, 0, -0.4, -0.6, 0, 1.3, -0.4, 0, 0"},
     {"quadruped", "quadruped", "on a free base, 12 joints", ""},
     {"humanoid", "humanoid", "on a free base, 24 joints",
-     "0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0.3, 0.15, 0, -0.8, 0.3, -0.15, 0, -0.8, 0, 0, -0.3, 0.6, -0.3, 0, 0, 0, -0.3, "
+     "0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0.3, 0.15, 0, -0.8, 0.3, -0.15, 0, -0.8, 0, 0, -0.3, 0.6, "
+     "-0.3, 0, 0, 0, -0.3, "
      "0.6, -0.3, 0"},
     {"planar-chain:8", "planar chain", "8 equal rods, R87 section XII", ""},
     {"random-ideal:330", "random tree", "10 joints of six kinds", ""},
@@ -29,9 +31,11 @@ static const struct {
 static void base64(app_out *out, const unsigned char *bytes, size_t size) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < size; i += 3) {
-        const unsigned b = i + 1 < size ? bytes[i + 1] : 0, c = i + 2 < size ? bytes[i + 2] : 0;
+        const unsigned b = i + 1 < size ? bytes[i + 1] : 0;
+        const unsigned c = i + 2 < size ? bytes[i + 2] : 0;
         const unsigned three = (unsigned)bytes[i] << 16 | b << 8 | c;
-        out_char(out, digits[three >> 18]), out_char(out, digits[three >> 12 & 63]);
+        out_char(out, digits[three >> 18]);
+        out_char(out, digits[three >> 12 & 63]);
         out_char(out, i + 1 < size ? digits[three >> 6 & 63] : '=');
         out_char(out, i + 2 < size ? digits[three & 63] : '=');
     }
@@ -55,11 +59,17 @@ int main(int argc, char **argv) {
         if (gravity[0] != 0 || gravity[1] != 0 || gravity[2] != 0) {
             const soa_status s = soa_model_with_gravity(own, (double[3]){0, 0, -9.81}, &model);
             soa_model_free(own);
-            if (s != SOA_OK) return fprintf(stderr, "soa_playground_models: %s\n", soa_status_text(s)), 1;
+            if (s != SOA_OK) {
+                fprintf(stderr, "soa_playground_models: %s\n", soa_status_text(s));
+                return 1;
+            }
         }
-        out_text(&out, i ? ",\n{\"spec\": " : "{\"spec\": "), out_string(&out, chosen[i].spec);
-        out_text(&out, ", \"name\": "), out_string(&out, chosen[i].name);
-        out_text(&out, ", \"text\": "), out_string(&out, chosen[i].text);
+        out_text(&out, i ? ",\n{\"spec\": " : "{\"spec\": ");
+        out_string(&out, chosen[i].spec);
+        out_text(&out, ", \"name\": ");
+        out_string(&out, chosen[i].name);
+        out_text(&out, ", \"text\": ");
+        out_string(&out, chosen[i].text);
         out_format(&out, ", \"q\": [%s], \"bytes\": \"", chosen[i].q);
         base64(&out, (const unsigned char *)model, soa_model_bytes(model));
         out_text(&out, "\"}");
@@ -70,7 +80,8 @@ int main(int argc, char **argv) {
     const int whole = file && !out.error && fwrite(out.data, 1, out.size, file) == out.size;
     if ((file && fclose(file)) || !whole) {
         fprintf(stderr,
-                argc == 2 ? "soa_playground_models: cannot write %s\n" : "usage: soa_playground_models FILE%s\n",
+                argc == 2 ? "soa_playground_models: cannot write %s\n"
+                          : "usage: soa_playground_models FILE%s\n",
                 argc == 2 ? argv[1] : "");
         return 1;
     }

@@ -23,14 +23,18 @@ typedef struct where {
 } where;
 
 static void cross(const double a[3], const double b[3], double c[3]) {
-    c[0] = a[1] * b[2] - a[2] * b[1], c[1] = a[2] * b[0] - a[0] * b[2], c[2] = a[0] * b[1] - a[1] * b[0];
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
 }
 /* Vector from the origin of the frame to the pulled point, in world axes. */
 static void arm_of(const soa_frame *X, const double at[3], double r[3]) {
-    for (int i = 0; i < 3; ++i) r[i] = X->R[3 * i] * at[0] + X->R[3 * i + 1] * at[1] + X->R[3 * i + 2] * at[2];
+    for (int i = 0; i < 3; ++i)
+        r[i] = X->R[3 * i] * at[0] + X->R[3 * i + 1] * at[1] + X->R[3 * i + 2] * at[2];
 }
 
-static soa_status pull_wrench(const play *p, const where *at, const double *q, const double *v, soa_wrench *w) {
+static soa_status pull_wrench(const play *p, const where *at, const double *q, const double *v,
+                              soa_wrench *w) {
     soa_body_info b;
     soa_frame X;
     double V[6], r[3], spin[3];
@@ -41,55 +45,65 @@ static soa_status pull_wrench(const play *p, const where *at, const double *q, c
     if (s != SOA_OK) return s;
     arm_of(&X, p->pull.at, r);
     cross(V, r, spin);
-    w->frame = b.frame, w->axes = SOA_AXES_WORLD;
+    w->frame = b.frame;
+    w->axes = SOA_AXES_WORLD;
     for (int i = 0; i < 3; ++i)
-        w->value[3 + i] = p->pull.stiffness * (p->pull.to[i] - X.p[i] - r[i]) - p->pull.damping * (V[3 + i] + spin[i]);
+        w->value[3 + i] = p->pull.stiffness * (p->pull.to[i] - X.p[i] - r[i]) -
+                          p->pull.damping * (V[3 + i] + spin[i]);
     cross(r, w->value + 3, w->value);
     return SOA_OK;
 }
 
-static soa_status rates(const play *p, const where *at, const double *q, const double *v, double *tau, double *dq,
-                        double *dv) {
+static soa_status rates(const play *p, const where *at, const double *q, const double *v,
+                        double *tau, double *dq, double *dv) {
     const int nv = soa_model_nv(at->model);
     soa_wrench wrench[2];
     int wrenches = 0;
     soa_status s = SOA_OK;
     memset(tau, 0, (size_t)nv * sizeof *tau);
     if (p->lead.q >= 0)
-        tau[p->lead.v] = p->lead.stiffness * (p->lead.to - q[p->lead.q]) - p->lead.damping * v[p->lead.v];
+        tau[p->lead.v] =
+            p->lead.stiffness * (p->lead.to - q[p->lead.q]) - p->lead.damping * v[p->lead.v];
     if (p->pushes) wrench[wrenches++] = p->push;
     if (p->pull.body) s = pull_wrench(p, at, q, v, &wrench[wrenches++]);
     if (s == SOA_OK) s = soa_aba(at->model, at->work, q, v, tau, wrench, wrenches, dv);
     if (s == SOA_OK) s = soa_q_rate(at->model, q, v, dq);
-    for (int i = 0; s == SOA_OK && i < nv; ++i) dv[i] -= at->decay * v[i];
+    for (int i = 0; s == SOA_OK && i < nv; ++i)
+        dv[i] -= at->decay * v[i];
     return s;
 }
 
 static soa_status step(play *p, const where *at, double dt) {
-    static const double part[4] = {0, 0.5, 0.5, 1}, weight[4] = {1 / 6.0, 1 / 3.0, 1 / 3.0, 1 / 6.0};
+    static const double part[4] = {0, 0.5, 0.5, 1},
+                        weight[4] = {1 / 6.0, 1 / 3.0, 1 / 3.0, 1 / 6.0};
     const int nq = soa_model_nq(at->model), nv = soa_model_nv(at->model);
     double *q = p->stages, *v = q + nq, *tau = v + nv, *dq = tau + nv, *dv = dq + 4 * nq;
     soa_status s = SOA_OK;
     for (int k = 0; s == SOA_OK && k < 4; ++k) {
         const double h = part[k] * dt;
-        for (int i = 0; i < nq; ++i) q[i] = p->q[i] + (k ? h * dq[(k - 1) * nq + i] : 0);
-        for (int i = 0; i < nv; ++i) v[i] = p->v[i] + (k ? h * dv[(k - 1) * nv + i] : 0);
+        for (int i = 0; i < nq; ++i)
+            q[i] = p->q[i] + (k ? h * dq[(k - 1) * nq + i] : 0);
+        for (int i = 0; i < nv; ++i)
+            v[i] = p->v[i] + (k ? h * dv[(k - 1) * nv + i] : 0);
         s = soa_q_normalise(at->model, q);
         if (s == SOA_OK) s = rates(p, at, q, v, tau, dq + k * nq, dv + k * nv);
     }
     if (s != SOA_OK) return s;
     for (int i = 0; i < nq; ++i) {
         q[i] = p->q[i];
-        for (int k = 0; k < 4; ++k) q[i] += dt * weight[k] * dq[k * nq + i];
+        for (int k = 0; k < 4; ++k)
+            q[i] += dt * weight[k] * dq[k * nq + i];
     }
     for (int i = 0; i < nv; ++i) {
         v[i] = p->v[i];
-        for (int k = 0; k < 4; ++k) v[i] += dt * weight[k] * dv[k * nv + i];
+        for (int k = 0; k < 4; ++k)
+            v[i] += dt * weight[k] * dv[k * nv + i];
         if (!isfinite(v[i])) return SOA_E_NOT_FINITE;
     }
     s = soa_q_normalise(at->model, q);
     if (s != SOA_OK) return s;
-    memcpy(p->q, q, (size_t)nq * sizeof *q), memcpy(p->v, v, (size_t)nv * sizeof *v);
+    memcpy(p->q, q, (size_t)nq * sizeof *q);
+    memcpy(p->v, v, (size_t)nv * sizeof *v);
     return SOA_OK;
 }
 
@@ -98,19 +112,23 @@ int play_move(play *p, double dt, int count, double decay, int floats) {
         return play_fail("steps of at most 0.1 s, at most 100000 of them");
     const where at = {floats ? p->floating : p->model, floats ? p->floating_work : p->work, decay};
     soa_status s = SOA_OK;
-    for (int i = 0; s == SOA_OK && i < count; ++i) s = step(p, &at, dt);
-    return s == SOA_E_NOT_FINITE ? play_fail("the motion has become too violent for steps of %g s", dt)
-                                 : play_status(s);
+    for (int i = 0; s == SOA_OK && i < count; ++i)
+        s = step(p, &at, dt);
+    return s == SOA_E_NOT_FINITE
+               ? play_fail("the motion has become too violent for steps of %g s", dt)
+               : play_status(s);
 }
 
-int play_pull_body(play *p, int body, double ax, double ay, double az, double x, double y, double z) {
+int play_pull_body(play *p, int body, double ax, double ay, double az, double x, double y,
+                   double z) {
     const double point[6] = {ax, ay, az, x, y, z};
     for (int i = 0; i < 6; ++i)
         if (!isfinite(point[i])) return play_status(SOA_E_NOT_FINITE);
     soa_body_info b;
     if (body < 1 || soa_model_body(p->model, body, &b) != SOA_OK) return play_fail("no such body");
     const int again = body == p->pull.body && !memcmp(p->pull.at, point, sizeof p->pull.at);
-    memcpy(p->pull.at, point, sizeof p->pull.at), memcpy(p->pull.to, point + 3, sizeof p->pull.to);
+    memcpy(p->pull.at, point, sizeof p->pull.at);
+    memcpy(p->pull.to, point + 3, sizeof p->pull.to);
     if (again) return 0;
     double omega[36], r[3], trace = 0;
     soa_frame X;
@@ -128,7 +146,8 @@ int play_pull_body(play *p, int body, double ax, double ay, double az, double x,
         axis[i] = row[3 + i] = 1;
         cross(r, axis, row);
         for (int j = 0; j < 6; ++j)
-            for (int k = 0; k < 6; ++k) trace += row[j] * omega[6 * j + k] * row[k];
+            for (int k = 0; k < 6; ++k)
+                trace += row[j] * omega[6 * j + k] * row[k];
     }
     const double all = soa_model_mass(p->model), own = trace > 0 ? fmin(1 / trace, all) : all;
     p->pull.body = body;
@@ -148,7 +167,8 @@ int play_lead_joint(play *p, int q, double to) {
             const soa_status s = soa_minv_mul(p->model, p->work, p->q, unit, answer);
             if (s != SOA_OK) return play_status(s);
             const double inertia = 1 / answer[b.v_index];
-            p->lead = (play_lead){q, b.v_index, to, inertia * LEAD_RATE * LEAD_RATE, 2 * inertia * LEAD_RATE};
+            p->lead = (play_lead){q, b.v_index, to, inertia * LEAD_RATE * LEAD_RATE,
+                                  2 * inertia * LEAD_RATE};
         }
         p->lead.to = to;
         return 0;
@@ -156,5 +176,6 @@ int play_lead_joint(play *p, int q, double to) {
     return play_fail("no joint has the coordinate %d alone", q);
 }
 void play_release(play *p) {
-    p->pull.body = 0, p->lead.q = p->lead.v = -1;
+    p->pull.body = 0;
+    p->lead.q = p->lead.v = -1;
 }

@@ -37,7 +37,8 @@ double *play_room(double **numbers, size_t *room, size_t count) {
             play_fail("out of memory");
             return NULL;
         }
-        *numbers = grown, *room = count;
+        *numbers = grown;
+        *room = count;
     }
     return *numbers;
 }
@@ -56,14 +57,16 @@ static double *zeros(int count) {
  * rotors) is not an error. */
 static void make_machine(play *p) {
     soa_report report = {SOA_OK, -1, 0, ""};
-    soa_plan_free(p->plan), p->plan = NULL;
+    soa_plan_free(p->plan);
+    p->plan = NULL;
     soa_machine_free(p->machine);
     p->machine = NULL;
     const soa_status s = soa_machine_create(p->model, p->tips, p->tip_count, &p->machine, &report);
     p->refused[0] = 0;
     if (s != SOA_OK) {
         p->machine = NULL;
-        snprintf(p->refused, sizeof p->refused, "%s", report.text[0] ? report.text : soa_status_text(s));
+        snprintf(p->refused, sizeof p->refused, "%s",
+                 report.text[0] ? report.text : soa_status_text(s));
     }
     char why[256];
     play_expression_plan(p, why, sizeof why);
@@ -77,10 +80,14 @@ static int take_gravity(play *p, const double gravity[3]) {
         soa_model_free(model);
         return play_status(s);
     }
-    soa_plan_free(p->plan), p->plan = NULL;
-    soa_machine_free(p->machine), p->machine = NULL;
-    soa_work_free(p->work), soa_model_free(p->model);
-    p->model = model, p->work = work;
+    soa_plan_free(p->plan);
+    p->plan = NULL;
+    soa_machine_free(p->machine);
+    p->machine = NULL;
+    soa_work_free(p->work);
+    soa_model_free(p->model);
+    p->model = model;
+    p->work = work;
     make_machine(p);
     return 0;
 }
@@ -95,7 +102,8 @@ play *play_open(const void *bytes, size_t size) {
         return NULL;
     }
     out_start(&p->text, -1);
-    p->push.frame = -1, p->lead.q = p->lead.v = -1;
+    p->push.frame = -1;
+    p->lead.q = p->lead.v = -1;
     soa_report report = {SOA_OK, -1, 0, ""};
     p->bytes = aligned_alloc(ALIGN, (size + ALIGN) / ALIGN * ALIGN);
     soa_status s = p->bytes ? SOA_OK : SOA_E_MEMORY;
@@ -107,7 +115,11 @@ play *play_open(const void *bytes, size_t size) {
     if (s == SOA_OK) s = soa_work_create(p->floating, &p->floating_work);
     if (s == SOA_OK) {
         const int nq = soa_model_nq(p->given), nv = soa_model_nv(p->given);
-        p->q = zeros(nq), p->v = zeros(nv), p->a = zeros(nv), p->tau = zeros(nv), p->f0 = zeros(6 * PLAY_MOST_TIPS);
+        p->q = zeros(nq);
+        p->v = zeros(nv);
+        p->a = zeros(nv);
+        p->tau = zeros(nv);
+        p->f0 = zeros(6 * PLAY_MOST_TIPS);
         p->stages = zeros(5 * (nq + 2 * nv));
         if (!p->q || !p->v || !p->a || !p->tau || !p->f0 || !p->stages) s = SOA_E_MEMORY;
     }
@@ -120,7 +132,8 @@ play *play_open(const void *bytes, size_t size) {
     /* Tip space as in `soa op`: the link of the last joint. */
     soa_body_info info;
     for (int b = soa_model_body_count(p->given); b > 0 && !p->tip_count; --b)
-        if (soa_model_body(p->given, b, &info) == SOA_OK && info.nq > 0) p->tips[p->tip_count++] = info.frame;
+        if (soa_model_body(p->given, b, &info) == SOA_OK && info.nq > 0)
+            p->tips[p->tip_count++] = info.frame;
     double gravity[3];
     soa_model_gravity(p->given, gravity);
     if (take_gravity(p, gravity)) {
@@ -133,21 +146,30 @@ void play_close(play *p) {
     if (!p) return;
     play_expression_drop(p);
     soa_machine_free(p->machine);
-    soa_work_free(p->work), soa_work_free(p->floating_work);
-    soa_model_free(p->model), soa_model_free(p->floating);
-    free(p->q), free(p->v), free(p->a), free(p->tau), free(p->f0), free(p->stages);
-    free(p->numbers), free(p->dense), free(p->bytes);
+    soa_work_free(p->work);
+    soa_work_free(p->floating_work);
+    soa_model_free(p->model);
+    soa_model_free(p->floating);
+    free(p->q);
+    free(p->v);
+    free(p->a);
+    free(p->tau);
+    free(p->f0);
+    free(p->stages);
+    free(p->numbers);
+    free(p->dense);
+    free(p->bytes);
     out_free(&p->text);
     free(p);
 }
 
 double *play_vector(play *p, const char *name) {
-    return !strcmp(name, "q")     ? p->q
-           : !strcmp(name, "v")   ? p->v
-           : !strcmp(name, "a")   ? p->a
-           : !strcmp(name, "tau") ? p->tau
-           : !strcmp(name, "f0")  ? p->f0
-                                  : NULL;
+    if (!strcmp(name, "q")) return p->q;
+    if (!strcmp(name, "v")) return p->v;
+    if (!strcmp(name, "a")) return p->a;
+    if (!strcmp(name, "tau")) return p->tau;
+    if (!strcmp(name, "f0")) return p->f0;
+    return NULL;
 }
 int play_frame(const play *p, const char *name) {
     return soa_model_find_frame(p->given, name);
@@ -158,14 +180,17 @@ int play_gravity(play *p, double x, double y, double z) {
 int play_tips(play *p, const int *frames, int count) {
     if (count < 0 || count > PLAY_MOST_TIPS) return play_fail("at most %d tips", PLAY_MOST_TIPS);
     for (int i = 0; i < count; ++i)
-        if (frames[i] < 0 || frames[i] >= soa_model_frame_count(p->given)) return play_fail("tip %d: no such frame", i + 1);
-    for (int i = 0; i < count; ++i) p->tips[i] = frames[i];
+        if (frames[i] < 0 || frames[i] >= soa_model_frame_count(p->given))
+            return play_fail("tip %d: no such frame", i + 1);
+    for (int i = 0; i < count; ++i)
+        p->tips[i] = frames[i];
     p->tip_count = count;
     play_expression_drop(p);
     make_machine(p);
     return 0;
 }
-int play_push(play *p, int frame, double nx, double ny, double nz, double fx, double fy, double fz) {
+int play_push(play *p, int frame, double nx, double ny, double nz, double fx, double fy,
+              double fz) {
     if (frame >= soa_model_frame_count(p->given)) return play_fail("no such frame");
     p->push = (soa_wrench){frame, SOA_AXES_WORLD, {nx, ny, nz, fx, fy, fz}};
     p->pushes = frame >= 0;
@@ -180,25 +205,46 @@ static void place_of(const soa_frame *X, double place[7]) {
     double e[4];
     memcpy(place, X->p, 3 * sizeof *place);
     if (trace > 0) {
-        e[0] = 1 + trace, e[1] = R[7] - R[5], e[2] = R[2] - R[6], e[3] = R[3] - R[1];
+        e[0] = 1 + trace;
+        e[1] = R[7] - R[5];
+        e[2] = R[2] - R[6];
+        e[3] = R[3] - R[1];
     } else { /* the largest of x, y, z first */
-        const int i = R[4] > R[0] ? (R[8] > R[4] ? 2 : 1) : (R[8] > R[0] ? 2 : 0), j = (i + 1) % 3, k = (i + 2) % 3;
+        int i;
+        if (R[4] > R[0]) {
+            i = R[8] > R[4] ? 2 : 1;
+        } else {
+            i = R[8] > R[0] ? 2 : 0;
+        }
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
         e[0] = R[3 * k + j] - R[3 * j + k];
         e[1 + i] = 1 + R[4 * i] - R[4 * j] - R[4 * k];
         e[1 + j] = R[3 * j + i] + R[3 * i + j];
         e[1 + k] = R[3 * k + i] + R[3 * i + k];
     }
     const double length = sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3]);
-    for (int i = 0; i < 4; ++i) place[3 + i] = e[i] / length;
+    for (int i = 0; i < 4; ++i)
+        place[3 + i] = e[i] / length;
 }
 static void write_joint(app_out *out, const soa_body_info *b) {
     const int turns = b->type == SOA_REVOLUTE || b->type == SOA_HELICAL;
-    out_text(out, ", \"joint\": {\"name\": "), out_string(out, b->joint);
+    out_text(out, ", \"joint\": {\"name\": ");
+    out_string(out, b->joint);
     out_format(out, ", \"type\": \"%s\"", soa_joint_type_name(b->type));
-    if (b->type != SOA_SPHERICAL && b->type != SOA_FREE) out_text(out, ", \"axis\": "), out_vector(out, b->axis, 3);
-    out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", b->q_index, b->nq, b->v_index, b->nv);
-    if (isfinite(b->lower)) out_text(out, ", \"lower\": "), out_number(out, b->lower);
-    if (isfinite(b->upper)) out_text(out, ", \"upper\": "), out_number(out, b->upper);
+    if (b->type != SOA_SPHERICAL && b->type != SOA_FREE) {
+        out_text(out, ", \"axis\": ");
+        out_vector(out, b->axis, 3);
+    }
+    out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", b->q_index, b->nq, b->v_index,
+               b->nv);
+    if (isfinite(b->lower)) {
+        out_text(out, ", \"lower\": ");
+        out_number(out, b->lower);
+    }
+    if (isfinite(b->upper)) {
+        out_text(out, ", \"upper\": ");
+        out_number(out, b->upper);
+    }
     out_format(out, ", \"unit\": \"%s\"}", turns ? "rad" : b->type == SOA_PRISMATIC ? "m" : "");
 }
 const char *play_scene(play *p) {
@@ -208,41 +254,55 @@ const char *play_scene(play *p) {
     soa_frame_info f;
     out->size = 0;
     soa_model_gravity(p->given, gravity);
-    out_text(out, "{\"kind\": \"scene\", \"version\": 1, \"title\": "), out_string(out, soa_model_name(p->given));
+    out_text(out, "{\"kind\": \"scene\", \"version\": 1, \"title\": ");
+    out_string(out, soa_model_name(p->given));
     out_text(out, ", \"text\": \"\", \"source\": \"model\", \"live\": true, \"mass\": ");
     out_number(out, soa_model_mass(p->given));
-    out_text(out, ", \"gravity\": "), out_vector(out, gravity, 3);
-    out_format(out, ", \"nq\": %d, \"nv\": %d, \"refused\": ", soa_model_nq(p->given), soa_model_nv(p->given));
+    out_text(out, ", \"gravity\": ");
+    out_vector(out, gravity, 3);
+    out_format(out, ", \"nq\": %d, \"nv\": %d, \"refused\": ", soa_model_nq(p->given),
+               soa_model_nv(p->given));
     out_string(out, p->refused);
-    out_text(out,
-             ", \"bodies\": [{\"name\": \"world\", \"part\": \"\", \"parent\": 0, \"place\": [0, 0, 0, 1, 0, 0, 0], "
-             "\"mass\": 0, \"com\": [0, 0, 0], \"inertia\": [0, 0, 0, 0, 0, 0]}");
+    out_text(out, ", \"bodies\": [{\"name\": \"world\", \"part\": \"\", \"parent\": 0, \"place\": "
+                  "[0, 0, 0, 1, 0, 0, 0], "
+                  "\"mass\": 0, \"com\": [0, 0, 0], \"inertia\": [0, 0, 0, 0, 0, 0]}");
     for (int i = 1; i <= soa_model_body_count(p->given); ++i) {
         if (soa_model_body(p->given, i, &b) != SOA_OK) continue;
         place_of(&b.placement, place);
-        out_text(out, ",\n{\"name\": "), out_string(out, b.link);
-        out_format(out, ", \"part\": \"\", \"parent\": %d, \"frame\": %d, \"place\": ", b.parent, b.frame);
+        out_text(out, ",\n{\"name\": ");
+        out_string(out, b.link);
+        out_format(out, ", \"part\": \"\", \"parent\": %d, \"frame\": %d, \"place\": ", b.parent,
+                   b.frame);
         out_vector(out, place, 7);
-        out_text(out, ", \"mass\": "), out_number(out, b.mass);
-        out_text(out, ", \"com\": "), out_vector(out, b.com, 3);
-        out_text(out, ", \"inertia\": "), out_vector(out, b.inertia, 6);
+        out_text(out, ", \"mass\": ");
+        out_number(out, b.mass);
+        out_text(out, ", \"com\": ");
+        out_vector(out, b.com, 3);
+        out_text(out, ", \"inertia\": ");
+        out_vector(out, b.inertia, 6);
         write_joint(out, &b);
         out_char(out, '}');
     }
-    out_text(
-        out,
-        "],\n\"shapes\": [], \"constraints\": [], \"signals\": [], \"phases\": [], \"events\": [], \"summary\": [],\n"
-        "\"time\": {\"first\": 0, \"last\": 0, \"samples\": 0, \"tick\": 0.001}, \"scenario\": \"\",\n\"frames\": [");
+    out_text(out, "],\n\"shapes\": [], \"constraints\": [], \"signals\": [], \"phases\": [], "
+                  "\"events\": [], \"summary\": [],\n"
+                  "\"time\": {\"first\": 0, \"last\": 0, \"samples\": 0, \"tick\": 0.001}, "
+                  "\"scenario\": \"\",\n\"frames\": [");
     for (int i = 0; i < soa_model_frame_count(p->given); ++i) {
         if (soa_model_frame(p->given, i, &f) != SOA_OK) continue;
         place_of(&f.placement, place);
-        out_format(out, "%s{\"name\": ", i ? ",\n" : ""), out_string(out, f.name);
-        out_format(out, ", \"body\": %d, \"link\": %s, \"place\": ", f.body, f.is_link ? "true" : "false");
-        out_vector(out, place, 7), out_char(out, '}');
+        out_format(out, "%s{\"name\": ", i ? ",\n" : "");
+        out_string(out, f.name);
+        out_format(out, ", \"body\": %d, \"link\": %s, \"place\": ", f.body,
+                   f.is_link ? "true" : "false");
+        out_vector(out, place, 7);
+        out_char(out, '}');
     }
     out_text(out, "],\n\"tips\": [");
-    for (int i = 0; i < p->tip_count; ++i) out_format(out, "%s%d", i ? ", " : "", p->tips[i]);
-    out_text(out, "], \"q\": "), out_vector(out, p->q, (size_t)soa_model_nq(p->given)), out_char(out, '}');
+    for (int i = 0; i < p->tip_count; ++i)
+        out_format(out, "%s%d", i ? ", " : "", p->tips[i]);
+    out_text(out, "], \"q\": ");
+    out_vector(out, p->q, (size_t)soa_model_nq(p->given));
+    out_char(out, '}');
     return play_text(p);
 }
 
@@ -264,7 +324,8 @@ static soa_status places(play *p, double *x) {
 static soa_status pose(play *p, int frame, double *x) {
     soa_frame X = soa_frame_identity();
     const soa_status s = soa_pose(p->model, p->work, frame, &X);
-    memcpy(x, X.R, sizeof X.R), memcpy(x + 9, X.p, sizeof X.p);
+    memcpy(x, X.R, sizeof X.R);
+    memcpy(x + 9, X.p, sizeof X.p);
     return s;
 }
 typedef enum quantity {
@@ -288,9 +349,10 @@ typedef enum quantity {
     DABA_DV,
     QUANTITIES
 } quantity;
-static const char *const names[QUANTITIES] = {"places",   "pose",     "velocity", "jacobian", "jdot_v",  "mass",
-                                              "mass_inv", "rnea",     "bias",     "gravity",  "aba",     "energy",
-                                              "com",      "momentum", "drnea_dq", "drnea_dv", "daba_dq", "daba_dv"};
+static const char *const names[QUANTITIES] = {
+    "places",   "pose",     "velocity", "jacobian", "jdot_v",  "mass",
+    "mass_inv", "rnea",     "bias",     "gravity",  "aba",     "energy",
+    "com",      "momentum", "drnea_dq", "drnea_dv", "daba_dq", "daba_dv"};
 
 int play_compute(play *p, const char *name, int frame) {
     const soa_model *m = p->model;
@@ -316,7 +378,8 @@ int play_compute(play *p, const char *name, int frame) {
                                      [DABA_DQ] = n * n,
                                      [DABA_DV] = n * n};
     int which = 0;
-    while (which < QUANTITIES && strcmp(name, names[which]) != 0) ++which;
+    while (which < QUANTITIES && strcmp(name, names[which]) != 0)
+        ++which;
     if (which == QUANTITIES) return play_fail("no quantity '%.60s'", name);
     if (which >= POSE && which <= JDOT_V && (frame < 0 || frame >= soa_model_frame_count(m)))
         return play_fail("no such frame");
@@ -339,10 +402,34 @@ int play_compute(play *p, const char *name, int frame) {
         case ENERGY: s = soa_energy(m, w, q, v, x, x + 1); break;
         case COM: s = soa_centre_of_mass(m, w, q, v, x, x + 3); break;
         case MOMENTUM: s = soa_momentum(m, w, q, v, x, x + 6); break;
-        case DRNEA_DQ: s = soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = p->a, .wrenches = &p->push, .wrench_count = p->pushes}, x, NULL); break;
-        case DRNEA_DV: s = soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = p->a, .wrenches = &p->push, .wrench_count = p->pushes}, NULL, x); break;
-        case DABA_DQ: s = soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = p->tau, .wrenches = &p->push, .wrench_count = p->pushes}, x, NULL); break;
-        case DABA_DV: s = soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = p->tau, .wrenches = &p->push, .wrench_count = p->pushes}, NULL, x); break;
+        case DRNEA_DQ:
+            s = soa_rnea_derivatives(
+                m, w,
+                &(soa_input){
+                    .q = q, .v = v, .a = p->a, .wrenches = &p->push, .wrench_count = p->pushes},
+                x, NULL);
+            break;
+        case DRNEA_DV:
+            s = soa_rnea_derivatives(
+                m, w,
+                &(soa_input){
+                    .q = q, .v = v, .a = p->a, .wrenches = &p->push, .wrench_count = p->pushes},
+                NULL, x);
+            break;
+        case DABA_DQ:
+            s = soa_aba_derivatives(
+                m, w,
+                &(soa_input){
+                    .q = q, .v = v, .tau = p->tau, .wrenches = &p->push, .wrench_count = p->pushes},
+                x, NULL);
+            break;
+        case DABA_DV:
+            s = soa_aba_derivatives(
+                m, w,
+                &(soa_input){
+                    .q = q, .v = v, .tau = p->tau, .wrenches = &p->push, .wrench_count = p->pushes},
+                NULL, x);
+            break;
         case QUANTITIES: break;
         }
     return s == SOA_OK ? (int)size[which] : play_status(s);
@@ -353,6 +440,7 @@ double *play_numbers(play *p) {
 int play_repeat(play *p, int count) {
     double *x = play_room(&p->numbers, &p->room, (size_t)soa_model_nv(p->model));
     soa_status s = x ? SOA_OK : SOA_E_MEMORY;
-    for (int i = 0; s == SOA_OK && i < count; ++i) s = soa_aba(p->model, p->work, p->q, p->v, p->tau, NULL, 0, x);
+    for (int i = 0; s == SOA_OK && i < count; ++i)
+        s = soa_aba(p->model, p->work, p->q, p->v, p->tau, NULL, 0, x);
     return play_status(s);
 }

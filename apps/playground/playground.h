@@ -76,7 +76,8 @@ PLAY_API int play_frame(const play *p, const char *name);
 PLAY_API int play_gravity(play *p, double x, double y, double z);
 PLAY_API int play_tips(play *p, const int *frames, int count);
 /* External wrench at a frame, in world axes, used by rnea and aba; frame -1: none. */
-PLAY_API int play_push(play *p, int frame, double nx, double ny, double nz, double fx, double fy, double fz);
+PLAY_API int play_push(play *p, int frame, double nx, double ny, double nz, double fx, double fy,
+                       double fz);
 /* Computes a quantity of the state. Returns how many numbers it has, or -1.
  *     places (of all bodies) pose velocity jacobian jdot_v (of a frame) mass mass_inv rnea bias
  *     gravity aba energy com momentum drnea_dq drnea_dv daba_dq daba_dv */
@@ -89,7 +90,8 @@ PLAY_API int play_repeat(play *p, int count);
 /* Takes `count` steps of dt. decay (1/s): every speed decays like exp(-decay t). floats: without
  * gravity. */
 PLAY_API int play_move(play *p, double dt, int count, double decay, int floats);
-PLAY_API int play_pull_body(play *p, int body, double ax, double ay, double az, double x, double y, double z);
+PLAY_API int play_pull_body(play *p, int body, double ax, double ay, double az, double x, double y,
+                            double z);
 PLAY_API int play_lead_joint(play *p, int q, double to);
 PLAY_API void play_release(play *p);
 

@@ -33,21 +33,29 @@ typedef struct app_command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } app_command;
 
-extern const app_command app_info, app_check, app_compute, app_ik, app_op, app_identity, app_gen, app_save, app_models,
-    app_sim, app_sweep, app_export, app_view, app_report, app_plot, app_drop, app_demo, app_completion, app_version,
-    app_help;
+extern const app_command app_info, app_check, app_compute, app_ik, app_op, app_identity, app_gen,
+    app_save, app_models, app_sim, app_sweep, app_export, app_view, app_report, app_plot, app_drop,
+    app_demo, app_completion, app_version, app_help;
 /* All commands in the order of the help; ends with NULL. */
 extern const app_command *const app_commands[];
 
 /* Options for opening a model; the first rows of every command that has a MODEL and uses them. */
-#define APP_MODEL_OPTIONS                                                                           \
-    {"--floating", NULL, NULL, "put a free joint named 'root' under the root link"},                \
-        {"--ideal", NULL, NULL, "no friction, springs or rotor inertia; mimic joints independent"}, \
-        {"--no-friction", NULL, NULL, "no friction in the joints; springs and rotors stay"},        \
-        {"--no-springs", NULL, NULL, "no springs in the joints; friction and rotors stay"}, {       \
-        "--gravity", NULL, "X,Y,Z", "gravity in m/s^2, instead of the model's own"                  \
+#define APP_MODEL_OPTIONS                                                                     \
+    {"--floating", NULL, NULL, "put a free joint named 'root' under the root link"},          \
+        {"--ideal", NULL, NULL,                                                               \
+         "no friction, springs or rotor inertia; mimic joints independent"},                  \
+        {"--no-friction", NULL, NULL, "no friction in the joints; springs and rotors stay"},  \
+        {"--no-springs", NULL, NULL, "no springs in the joints; friction and rotors stay"}, { \
+        "--gravity", NULL, "X,Y,Z", "gravity in m/s^2, instead of the model's own"            \
     }
-enum { APP_FLOATING, APP_IDEAL, APP_NO_FRICTION, APP_NO_SPRINGS, APP_GRAVITY, APP_MODEL_OPTION_COUNT };
+enum {
+    APP_FLOATING,
+    APP_IDEAL,
+    APP_NO_FRICTION,
+    APP_NO_SPRINGS,
+    APP_GRAVITY,
+    APP_MODEL_OPTION_COUNT
+};
 #define APP_OPTION_END \
     { NULL, NULL, NULL, NULL }
 
@@ -84,10 +92,10 @@ int app_fail_file(const app_command *command, const char *path, const char *text
 
 /* Reads a finite number, or a whole number, given for option `name`. Returns APP_OK, or the exit
  * code after reporting what is expected. */
-int app_read_number(const app_command *command, const char *name, const char *text, double least, double most,
-                    double *value);
-int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least, uint64_t most,
-                   uint64_t *value);
+int app_read_number(const app_command *command, const char *name, const char *text, double least,
+                    double most, double *value);
+int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least,
+                   uint64_t most, uint64_t *value);
 
 /* Kind of a file or name; `what` describes it in words ("a saved model") unless it is
  * APP_UNKNOWN. */
@@ -107,7 +115,8 @@ int app_fail_scenario(const app_command *command, const char *text);
  * app_open uses only the tree and says so on standard error if the model has constraints;
  * app_open_closed returns them. */
 const soa_model *app_open(const app_command *command, const app_args *args);
-const soa_model *app_open_closed(const app_command *command, const app_args *args, soa_constraint_list *constraints);
+const soa_model *app_open_closed(const app_command *command, const app_args *args,
+                                 soa_constraint_list *constraints);
 /* Refuses to read both the model and the states from standard input: APP_OK, or the exit code. */
 int app_refuse_one_input(const app_command *command, const char *model, const char *in);
 void app_say_left_out(const app_command *command, const char *model, int constraints);
@@ -118,8 +127,10 @@ size_t app_batch_size(const soa_model *model);
 /* Prints the tree with its cut joints, and WD89's binary tree. Returns -1 if there is no memory. */
 int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_list *constraints);
 /* Prints the constraints as a table for people (nothing if there are none), and as a JSON list. */
-void app_print_constraints(app_out *out, const soa_model *model, const soa_constraint_list *constraints);
-void app_put_constraints(app_out *out, const soa_model *model, const soa_constraint_list *constraints);
+void app_print_constraints(app_out *out, const soa_model *model,
+                           const soa_constraint_list *constraints);
+void app_put_constraints(app_out *out, const soa_model *model,
+                         const soa_constraint_list *constraints);
 
 /* Ends a command that wrote to standard output through `out`: flushes, frees, reports write
  * errors. */

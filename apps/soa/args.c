@@ -44,19 +44,25 @@ int app_fail_file(const app_command *command, const char *path, const char *text
 /* --- options ---------------------------------------------------------------------------------- */
 static int find_option(const app_option *options, const char *text, size_t length) {
     /* As other programs call it. */
-    if (length == 8 && strncmp(text, "--output", 8) == 0) text = "--out", length = 5;
+    if (length == 8 && strncmp(text, "--output", 8) == 0) {
+        text = "--out";
+        length = 5;
+    }
     for (int i = 0; options[i].name; ++i)
         if ((strlen(options[i].name) == length && strncmp(options[i].name, text, length) == 0) ||
-            (options[i].brief && strlen(options[i].brief) == length && strncmp(options[i].brief, text, length) == 0))
+            (options[i].brief && strlen(options[i].brief) == length &&
+             strncmp(options[i].brief, text, length) == 0))
             return i;
     return -1;
 }
 
 static int unknown_option(const app_command *command, const char *text, size_t length) {
     char name[APP_HINT], hint[APP_HINT];
-    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), text);
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+             text);
     app_nearest search = app_nearest_to(name);
-    for (const app_option *o = command->options; o->name; ++o) app_nearest_try(&search, o->name);
+    for (const app_option *o = command->options; o->name; ++o)
+        app_nearest_try(&search, o->name);
     app_nearest_try(&search, "--help");
     return app_fail(command, "unknown option '%s'%s", name,
                     search.best ? app_nearest_hint(&search, hint) : " (--help lists them)");
@@ -75,7 +81,8 @@ static int scattered_numbers(const app_command *command, const app_args *args, c
         const app_option *o = &command->options[row];
         if (o->value && strchr(o->value, ',') && args->value[row] && is_number(args->value[row]))
             return app_fail(command, "%s wants %s with commas between: %s %s", o->name,
-                            strcmp(o->value, "X,Y,Z") ? "its numbers" : "three numbers", o->name, o->value);
+                            strcmp(o->value, "X,Y,Z") ? "its numbers" : "three numbers", o->name,
+                            o->value);
     }
     return APP_OK;
 }
@@ -121,14 +128,16 @@ static int refuse_overwriting(const app_command *command, const app_args *args) 
         /* Words may be shipped names, signals, expressions. */
         for (int w = 0; w < args->words; ++w)
             if (stat(args->word[w], &about) == 0 && app_same_file(path, args->word[w]))
-                return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name, path);
+                return app_fail(command, "%s %s would overwrite what is read; give another name",
+                                option[i].name, path);
         for (int j = 0; option[j].name; ++j) {
             if (j == i || !args->value[j] || !app_same_file(path, args->value[j])) continue;
             if (is_one_of(option + j, read))
-                return app_fail(command, "%s %s would overwrite what is read; give another name", option[i].name, path);
+                return app_fail(command, "%s %s would overwrite what is read; give another name",
+                                option[i].name, path);
             if (is_one_of(option + j, written))
-                return app_fail(command, "%s and %s are one file, %s; give another name", option[i].name,
-                                option[j].name, path);
+                return app_fail(command, "%s and %s are one file, %s; give another name",
+                                option[i].name, option[j].name, path);
         }
     }
     return APP_OK;
@@ -140,11 +149,14 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
     for (int i = 1; i < argc; ++i) {
         const char *text = argv[i];
         if (only_words || text[0] != '-' || text[1] == '\0') {
-            if (args->words == command->most && scattered_numbers(command, args, text) != APP_OK) return APP_FAILED;
+            if (args->words == command->most && scattered_numbers(command, args, text) != APP_OK)
+                return APP_FAILED;
             if (args->words == command->most)
-                return app_fail(
-                    command, "'%s' is one argument too many; usage: soa %s %s%s (soa help %s shows examples)", text,
-                    command->name, command->words, command == &app_compute ? " --fn LIST" : "", command->name);
+                return app_fail(command,
+                                "'%s' is one argument too many; usage: soa %s %s%s (soa help %s "
+                                "shows examples)",
+                                text, command->name, command->words,
+                                command == &app_compute ? " --fn LIST" : "", command->name);
             args->word[args->words++] = text;
             continue;
         }
@@ -166,45 +178,51 @@ int app_parse(const app_command *command, int argc, char **argv, app_args *args)
         if (args->value[row]) return app_fail(command, "%s is given twice", option->name);
         if (!option->value) {
             if (text[length] == '=')
-                return app_fail(command, "%s takes no value, '%s' was given", option->name, text + length + 1);
+                return app_fail(command, "%s takes no value, '%s' was given", option->name,
+                                text + length + 1);
             args->value[row] = "";
         } else if (text[length] == '=') {
             args->value[row] = text + length + 1;
         } else if (i + 1 < argc) {
             args->value[row] = argv[++i];
         } else {
-            return app_fail(command, "%s needs a value: %s %s", option->name, option->name, option->value);
+            return app_fail(command, "%s needs a value: %s %s", option->name, option->name,
+                            option->value);
         }
     }
     if (args->words < command->least) {
         const char *missing = command->words;
-        for (int i = 0; i < args->words; ++i) missing += strcspn(missing, " ") + 1;
-        return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)", missing, command->name,
-                        command->words, command->name);
+        for (int i = 0; i < args->words; ++i)
+            missing += strcspn(missing, " ") + 1;
+        return app_fail(command, "%s is missing; usage: soa %s %s (soa help %s shows examples)",
+                        missing, command->name, command->words, command->name);
     }
     return refuse_overwriting(command, args) == APP_OK ? APP_GO_ON : APP_FAILED;
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
-int app_read_number(const app_command *command, const char *name, const char *text, double least, double most,
-                    double *value) {
+int app_read_number(const app_command *command, const char *name, const char *text, double least,
+                    double most, double *value) {
     char *end;
     *value = strtod(text, &end);
-    if (end != text && !*end && isfinite(*value) && *value >= least && *value <= most) return APP_OK;
-    if (!isfinite(least) && !isfinite(most)) return app_fail(command, "%s wants a number, not '%s'", name, text);
+    if (end != text && !*end && isfinite(*value) && *value >= least && *value <= most)
+        return APP_OK;
+    if (!isfinite(least) && !isfinite(most))
+        return app_fail(command, "%s wants a number, not '%s'", name, text);
     return app_fail(command, "%s wants a number from %g to %g, not '%s'", name, least, most, text);
 }
-int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least, uint64_t most,
-                   uint64_t *value) {
+int app_read_whole(const app_command *command, const char *name, const char *text, uint64_t least,
+                   uint64_t most, uint64_t *value) {
     char *end;
     errno = 0;
     const unsigned long long x = strtoull(text, &end, 10);
     *value = x;
-    if (end != text && !*end && !errno && !strchr(text, '-') && x >= least && x <= most) return APP_OK;
+    if (end != text && !*end && !errno && !strchr(text, '-') && x >= least && x <= most)
+        return APP_OK;
     char bound[24] = "2^64 - 1";
     if (most < UINT64_MAX) snprintf(bound, sizeof bound, "%llu", (unsigned long long)most);
-    return app_fail(command, "%s wants a whole number from %llu to %s, not '%s'", name, (unsigned long long)least,
-                    bound, text);
+    return app_fail(command, "%s wants a whole number from %llu to %s, not '%s'", name,
+                    (unsigned long long)least, bound, text);
 }
 
 /* --- models ----------------------------------------------------------------------------------- */
@@ -224,7 +242,8 @@ static int read_triple(const char *text, double value[3]) {
 void app_say_left_out(const app_command *command, const char *model, int constraints) {
     if (constraints > 0)
         app_fail(command,
-                 "note: %s brings %d constraint%s (loops); they are left out here: what follows is that of its "
+                 "note: %s brings %d constraint%s (loops); they are left out here: what follows is "
+                 "that of its "
                  "spanning tree alone",
                  model, constraints, constraints == 1 ? "" : "s");
 }
@@ -238,7 +257,8 @@ const soa_model *app_open(const app_command *command, const app_args *args) {
     return model;
 }
 
-const soa_model *app_open_closed(const app_command *command, const app_args *args, soa_constraint_list *constraints) {
+const soa_model *app_open_closed(const app_command *command, const app_args *args,
+                                 soa_constraint_list *constraints) {
     const char *spec = args->word[0];
     soa_read_options options = {args->value[APP_FLOATING] != NULL, args->value[APP_IDEAL] != NULL};
     const soa_model *model = NULL, *copy = NULL;
@@ -246,7 +266,9 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
     double gravity[3];
     *constraints = (soa_constraint_list){0, NULL};
     if (args->value[APP_GRAVITY] && read_triple(args->value[APP_GRAVITY], gravity) != 0) {
-        app_fail(command, "--gravity '%s' is not three numbers with commas; write for example --gravity 0,0,-9.81",
+        app_fail(command,
+                 "--gravity '%s' is not three numbers with commas; write for example --gravity "
+                 "0,0,-9.81",
                  args->value[APP_GRAVITY]);
         return NULL;
     }
@@ -261,7 +283,8 @@ const soa_model *app_open_closed(const app_command *command, const app_args *arg
         soa_model_free(model);
         model = copy;
         if (status != SOA_OK) {
-            app_fail(command, "--gravity %s: %s", args->value[APP_GRAVITY], soa_status_text(status));
+            app_fail(command, "--gravity %s: %s", args->value[APP_GRAVITY],
+                     soa_status_text(status));
             soa_constraint_list_free(constraints);
             return NULL;
         }
@@ -288,7 +311,8 @@ int app_refuse_one_input(const app_command *command, const char *model, const ch
     if ((in && strcmp(in, "-") != 0) || app_is_stock_model(model)) return APP_OK;
     if (stat(model, &x) != 0 || fstat(0, &y) != 0) return APP_OK;
     if (x.st_dev != y.st_dev || x.st_ino != y.st_ino) return APP_OK;
-    return app_fail(command, "the model comes through standard input, so the states cannot; give --in FILE");
+    return app_fail(command,
+                    "the model comes through standard input, so the states cannot; give --in FILE");
 }
 
 size_t app_batch_size(const soa_model *model) {
@@ -301,7 +325,8 @@ size_t app_batch_size(const soa_model *model) {
 }
 
 int app_finish(const app_command *command, app_out *out, int code) {
-    if (out_flush(out) != 0) code = app_fail(command, "cannot write the output: %s", strerror(out->error));
+    if (out_flush(out) != 0)
+        code = app_fail(command, "cannot write the output: %s", strerror(out->error));
     out_free(out);
     return code;
 }

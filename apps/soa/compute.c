@@ -35,12 +35,14 @@ enum function {
 };
 
 const compute_function compute_functions[] = {
-    {"rnea", TAKES_NOTHING},     {"bias", TAKES_NOTHING},     {"gravity", TAKES_NOTHING},  {"aba", TAKES_NOTHING},
-    {"mass", TAKES_NOTHING},     {"mass_inv", TAKES_NOTHING}, {"pose", TAKES_LINK},        {"jacobian", TAKES_LINK},
-    {"jdot_v", TAKES_LINK},      {"compliance", TAKES_LINK},  {"operational", TAKES_LINK}, {"energy", TAKES_NOTHING},
-    {"com", TAKES_NOTHING},      {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},  {"daba_dv", TAKES_NOTHING},
-    {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING}, {"closed", TAKES_METHOD},    {"assemble", TAKES_NOTHING},
-    {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
+    {"rnea", TAKES_NOTHING},    {"bias", TAKES_NOTHING},     {"gravity", TAKES_NOTHING},
+    {"aba", TAKES_NOTHING},     {"mass", TAKES_NOTHING},     {"mass_inv", TAKES_NOTHING},
+    {"pose", TAKES_LINK},       {"jacobian", TAKES_LINK},    {"jdot_v", TAKES_LINK},
+    {"compliance", TAKES_LINK}, {"operational", TAKES_LINK}, {"energy", TAKES_NOTHING},
+    {"com", TAKES_NOTHING},     {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},
+    {"daba_dv", TAKES_NOTHING}, {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING},
+    {"closed", TAKES_METHOD},   {"assemble", TAKES_NOTHING}, {"closed_id", TAKES_JOINT},
+    {NULL, TAKES_NOTHING},
 };
 
 /* In the order of soa_closed_method. */
@@ -87,7 +89,8 @@ struct compute {
 /* Writes "no link 'x'; did you mean 'y'?". */
 static void say_no_link(const soa_model *model, const char *name, char *message, size_t room) {
     char hint[APP_HINT];
-    snprintf(message, room, "the model has no link '%.80s'%s", name, app_nearest_link(model, name, hint));
+    snprintf(message, room, "the model has no link '%.80s'%s", name,
+             app_nearest_link(model, name, hint));
 }
 
 /* Link of the last joint that has its own coordinates, or -1. */
@@ -111,7 +114,8 @@ static int add_frame(item *it, int frame) {
 static int add_all_links(const soa_model *model, item *it) {
     soa_frame_info info;
     for (int f = 0; f < soa_model_frame_count(model); ++f)
-        if (soa_model_frame(model, f, &info) == SOA_OK && info.is_link && add_frame(it, f) != 0) return -1;
+        if (soa_model_frame(model, f, &info) == SOA_OK && info.is_link && add_frame(it, f) != 0)
+            return -1;
     return 0;
 }
 
@@ -126,11 +130,13 @@ static int set_method(compute *c, const char *name, char message[COMPUTE_MESSAGE
     }
     char hint[APP_HINT];
     if (compute_methods[m])
-        snprintf(message, COMPUTE_MESSAGE, "closed is asked for by two methods, %s and %s; one at a time",
+        snprintf(message, COMPUTE_MESSAGE,
+                 "closed is asked for by two methods, %s and %s; one at a time",
                  compute_methods[c->method], name);
     else
         snprintf(message, COMPUTE_MESSAGE, "closed has no method '%.80s'%s", name,
-                 search.best ? app_nearest_hint(&search, hint) : "; there are auto, kkt, forces and null_space");
+                 search.best ? app_nearest_hint(&search, hint)
+                             : "; there are auto, kkt, forces and null_space");
     return -1;
 }
 
@@ -142,9 +148,10 @@ static int add_actuated(compute *c, const char *joint, char message[COMPUTE_MESS
         char hint[APP_HINT];
         app_nearest search = app_nearest_to(joint);
         for (int b = 1; b <= soa_model_body_count(c->model); ++b)
-            if (soa_model_body(c->model, b, &info) == SOA_OK && info.nv > 0) app_nearest_try(&search, info.joint);
-        snprintf(message, COMPUTE_MESSAGE, "the model has no joint '%.80s' with coordinates%s", joint,
-                 app_nearest_hint(&search, hint));
+            if (soa_model_body(c->model, b, &info) == SOA_OK && info.nv > 0)
+                app_nearest_try(&search, info.joint);
+        snprintf(message, COMPUTE_MESSAGE, "the model has no joint '%.80s' with coordinates%s",
+                 joint, app_nearest_hint(&search, hint));
         return -1;
     }
     if (!c->actuated) c->actuated = calloc(c->nv ? c->nv : 1, 1);
@@ -226,7 +233,8 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     } else {
         frame = last_joint_frame(c->model);
         if (frame < 0) {
-            snprintf(message, COMPUTE_MESSAGE, "no joint of the model moves; name a link: %s:LINK", entry);
+            snprintf(message, COMPUTE_MESSAGE, "no joint of the model moves; name a link: %s:LINK",
+                     entry);
             return -1;
         }
         failed = add_frame(it, frame);
@@ -243,7 +251,8 @@ static char *entry_end(const compute *c, char *entry) {
     for (char *end = first; name; end += 1 + strcspn(end + 1, ",")) {
         const char kept = *end;
         *end = '\0';
-        const int found = is_joint ? soa_model_find_joint(c->model, name + 1) : soa_model_find_frame(c->model, name + 1);
+        const int found = is_joint ? soa_model_find_joint(c->model, name + 1)
+                                   : soa_model_find_frame(c->model, name + 1);
         *end = kept;
         if (found >= 0) return end;
         if (!kept) break;
@@ -266,7 +275,8 @@ static int read_list(compute *c, const char *list, char message[COMPUTE_MESSAGE]
             *next++ = '\0';
         else
             next = NULL;
-        for (size_t n = strlen(at); n > 0 && at[n - 1] == ' '; --n) at[n - 1] = '\0';
+        for (size_t n = strlen(at); n > 0 && at[n - 1] == ' '; --n)
+            at[n - 1] = '\0';
         if (at[0] == '\0') {
             snprintf(message, COMPUTE_MESSAGE, "a name is missing in --fn '%.200s'", list);
             failed = -1;
@@ -290,10 +300,15 @@ static double *numbers(size_t rows, size_t columns) {
 static int allocate(compute *c) {
     int complete = 1;
     const int *w = c->wanted;
-    for (int i = 0; i < IN_COUNT; ++i) complete &= (c->in[i] = numbers(1, i == IN_Q ? c->nq : c->nv)) != NULL;
+    for (int i = 0; i < IN_COUNT; ++i)
+        complete &= (c->in[i] = numbers(1, i == IN_Q ? c->nq : c->nv)) != NULL;
     complete &= (c->vector = numbers(1, c->nv)) != NULL;
-    complete &= (c->matrix = numbers(w[MASS] || w[MASS_INV] ? (c->nv > 6 ? c->nv : 6) : 6, c->nv)) != NULL;
-    if (w[OPERATIONAL]) complete &= (c->task = numbers(1, soa_operational_space_size(c->model, 1) / sizeof(double))) != NULL;
+    complete &=
+        (c->matrix = numbers(w[MASS] || w[MASS_INV] ? (c->nv > 6 ? c->nv : 6) : 6, c->nv)) != NULL;
+    if (w[OPERATIONAL])
+        complete &=
+            (c->task = numbers(1, soa_operational_space_size(c->model, 1) / sizeof(double))) !=
+            NULL;
     for (int i = 0; i < 2; ++i) {
         if (w[DABA_DQ] || w[DABA_DV]) complete &= (c->daba[i] = numbers(c->nv, c->nv)) != NULL;
         if (w[DRNEA_DQ] || w[DRNEA_DV]) complete &= (c->drnea[i] = numbers(c->nv, c->nv)) != NULL;
@@ -303,7 +318,8 @@ static int allocate(compute *c) {
 
 /* Opens the constraints if they are needed. Dense methods are available up to DENSE_MOST
  * coordinates and rows. */
-static int make_constraints(compute *c, const soa_constraint_list *list, char message[COMPUTE_MESSAGE]) {
+static int make_constraints(compute *c, const soa_constraint_list *list,
+                            char message[COMPUTE_MESSAGE]) {
     enum { DENSE_MOST = 2000 };
     static const soa_constraint_list none = {0, NULL};
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -312,7 +328,8 @@ static int make_constraints(compute *c, const soa_constraint_list *list, char me
     const int dense = c->nv + 6 * (size_t)list->count <= DENSE_MOST;
     soa_status status = soa_constraints_from_list(list, c->model, dense, &c->constraints, &report);
     if (status != SOA_OK) {
-        snprintf(message, COMPUTE_MESSAGE, "%s", report.text[0] ? report.text : soa_status_text(status));
+        snprintf(message, COMPUTE_MESSAGE, "%s",
+                 report.text[0] ? report.text : soa_status_text(status));
         return -1;
     }
     c->constraint_count = list->count;
@@ -324,8 +341,8 @@ static int make_constraints(compute *c, const soa_constraint_list *list, char me
     return -1;
 }
 
-compute *compute_create(const soa_model *model, const soa_constraint_list *constraints, const char *list,
-                        char message[COMPUTE_MESSAGE]) {
+compute *compute_create(const soa_model *model, const soa_constraint_list *constraints,
+                        const char *list, char message[COMPUTE_MESSAGE]) {
     compute *c = calloc(1, sizeof *c);
     snprintf(message, COMPUTE_MESSAGE, "out of memory");
     if (!c) return NULL;
@@ -340,10 +357,12 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
     /* Numbers in nv x nv matrices of one state: 300 MB of text, five seconds. */
     enum { NUMBERS_MOST = 16000000 };
     const int *w = c->wanted;
-    const double squares = !!w[MASS] + !!w[MASS_INV] + !!w[DABA_DQ] + !!w[DABA_DV] + !!w[DRNEA_DQ] + !!w[DRNEA_DV];
+    const double squares =
+        !!w[MASS] + !!w[MASS_INV] + !!w[DABA_DQ] + !!w[DABA_DV] + !!w[DRNEA_DQ] + !!w[DRNEA_DV];
     if (squares * (double)c->nv * (double)c->nv > NUMBERS_MOST) {
         snprintf(message, COMPUTE_MESSAGE,
-                 "%.0f matrices of %zu x %zu numbers: at most %d numbers are written for a state (one matrix of 4000 "
+                 "%.0f matrices of %zu x %zu numbers: at most %d numbers are written for a state "
+                 "(one matrix of 4000 "
                  "degrees of freedom); ask for less",
                  squares, c->nv, c->nv, NUMBERS_MOST);
         compute_free(c);
@@ -351,7 +370,8 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
     }
     soa_status status = soa_work_create(model, &c->work);
     if (status != SOA_OK || allocate(c) != 0) {
-        snprintf(message, COMPUTE_MESSAGE, "%s", soa_status_text(status != SOA_OK ? status : SOA_E_MEMORY));
+        snprintf(message, COMPUTE_MESSAGE, "%s",
+                 soa_status_text(status != SOA_OK ? status : SOA_E_MEMORY));
         compute_free(c);
         return NULL;
     }
@@ -361,8 +381,10 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
 void compute_free(compute *c) {
     if (!c) return;
     soa_work_free(c->work);
-    for (int i = 0; i < c->item_count; ++i) free(c->items[i].frames);
-    for (int i = 0; i < IN_COUNT; ++i) free(c->in[i]);
+    for (int i = 0; i < c->item_count; ++i)
+        free(c->items[i].frames);
+    for (int i = 0; i < IN_COUNT; ++i)
+        free(c->in[i]);
     for (int i = 0; i < 2; ++i) {
         free(c->daba[i]);
         free(c->drnea[i]);
@@ -379,7 +401,8 @@ void compute_free(compute *c) {
 }
 
 void compute_tree_alone(const compute *c, char names[COMPUTE_MESSAGE]) {
-    static const enum function of_the_state[] = {POSE, COM, MOMENTUM, ENERGY, CLOSED, ASSEMBLE, CLOSED_ID};
+    static const enum function of_the_state[] = {POSE,   COM,      MOMENTUM, ENERGY,
+                                                 CLOSED, ASSEMBLE, CLOSED_ID};
     size_t at = 0;
     names[0] = '\0';
     for (int i = 0; i < c->item_count; ++i) {
@@ -420,17 +443,20 @@ static size_t in_size(const compute *c, int which) {
 
 static void reset_state(compute *c) {
     soa_q_neutral(c->model, c->in[IN_Q]);
-    for (int i = IN_V; i < IN_COUNT; ++i) memset(c->in[i], 0, c->nv * sizeof(double));
+    for (int i = IN_V; i < IN_COUNT; ++i)
+        memset(c->in[i], 0, c->nv * sizeof(double));
     c->wrench_count = 0;
 }
 
 static const char *skip_space(const char *at, const char *end) {
-    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')) ++at;
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n'))
+        ++at;
     return at;
 }
 
 static const char *skip_digits(const char *at, const char *end) {
-    while (at < end && *at >= '0' && *at <= '9') ++at;
+    while (at < end && *at >= '0' && *at <= '9')
+        ++at;
     return at;
 }
 
@@ -511,13 +537,16 @@ static const char *kind_of(const json_t *value) {
     }
 }
 
-static int read_numbers(compute *c, const char *name, const json_t *value, double *x, size_t count) {
-    if (!json_is_array(value)) return say(c, "%s is %s, a list of %zu numbers is wanted", name, kind_of(value), count);
+static int read_numbers(compute *c, const char *name, const json_t *value, double *x,
+                        size_t count) {
+    if (!json_is_array(value))
+        return say(c, "%s is %s, a list of %zu numbers is wanted", name, kind_of(value), count);
     if (json_array_size(value) != count)
         return say(c, "%s has %zu numbers, %zu are wanted", name, json_array_size(value), count);
     for (size_t i = 0; i < count; ++i) {
         const json_t *element = json_array_get(value, i);
-        if (!json_is_number(element)) return say(c, "%s[%zu] is %s, a number is wanted", name, i, kind_of(element));
+        if (!json_is_number(element))
+            return say(c, "%s[%zu] is %s, a number is wanted", name, i, kind_of(element));
         x[i] = json_number_value(element);
         if (!isfinite(x[i])) return say(c, "%s[%zu] is not finite", name, i);
     }
@@ -534,9 +563,11 @@ static int unknown_key(compute *c, const char *where, const char *key, const cha
     char hint[APP_HINT];
     app_nearest search = app_nearest_to(key);
     size_t at = 0;
-    for (int i = 0; known[i]; ++i) app_nearest_try(&search, known[i]);
+    for (int i = 0; known[i]; ++i)
+        app_nearest_try(&search, known[i]);
     if (!where[0]) app_nearest_synonyms(&search, other_keys);
-    if (search.best) return say(c, "%sunknown key '%.60s'%s", where, key, app_nearest_hint(&search, hint));
+    if (search.best)
+        return say(c, "%sunknown key '%.60s'%s", where, key, app_nearest_hint(&search, hint));
     for (int i = 0; known[i] && at < sizeof hint; ++i)
         at += (size_t)snprintf(hint + at, sizeof hint - at, "%s%s", i ? " " : "", known[i]);
     return say(c, "%sunknown key '%.60s'; the keys are %s", where, key, hint);
@@ -548,7 +579,8 @@ static int read_wrench(compute *c, size_t number, json_t *entry) {
     snprintf(where, sizeof where, "fext[%zu]: ", number);
     snprintf(name, sizeof name, "%swrench", where);
     if (!json_is_object(entry))
-        return say(c, "%sis %s, an object with link, wrench and frame is wanted", where, kind_of(entry));
+        return say(c, "%sis %s, an object with link, wrench and frame is wanted", where,
+                   kind_of(entry));
     const char *key;
     json_t *value;
     json_object_foreach(entry, key, value) {
@@ -558,7 +590,8 @@ static int read_wrench(compute *c, size_t number, json_t *entry) {
     const json_t *link = json_object_get(entry, "link"), *wrench = json_object_get(entry, "wrench"),
                  *frame = json_object_get(entry, "frame");
     if (!link || !wrench) return say(c, "%s'%s' is missing", where, link ? "wrench" : "link");
-    if (!json_is_string(link)) return say(c, "%slink is %s, a name is wanted", where, kind_of(link));
+    if (!json_is_string(link))
+        return say(c, "%slink is %s, a name is wanted", where, kind_of(link));
 
     soa_wrench *w = &c->wrenches[c->wrench_count];
     w->frame = soa_model_find_frame(c->model, json_string_value(link));
@@ -579,7 +612,8 @@ static int read_wrench(compute *c, size_t number, json_t *entry) {
 
 static int read_wrenches(compute *c, const json_t *list) {
     if (!json_is_array(list))
-        return say(c, "fext is %s, a list of objects with link, wrench and frame is wanted", kind_of(list));
+        return say(c, "fext is %s, a list of objects with link, wrench and frame is wanted",
+                   kind_of(list));
     size_t count = json_array_size(list);
     if (count > 1u << 24) return say(c, "fext has %zu entries, more than can be meant", count);
     if (count > (size_t)c->wrench_room) {
@@ -597,10 +631,12 @@ static int read_object(compute *c, json_t *line) {
     static const char *const known[] = {"q", "v", "a", "tau", "fext", NULL};
     const char *key;
     json_t *value;
-    if (!json_is_object(line)) return say(c, "the line is %s, an object {...} is wanted", kind_of(line));
+    if (!json_is_object(line))
+        return say(c, "the line is %s, an object {...} is wanted", kind_of(line));
     json_object_foreach(line, key, value) {
         int which = 0, failed = 0;
-        while (which < IN_COUNT && strcmp(key, in_names[which]) != 0) ++which;
+        while (which < IN_COUNT && strcmp(key, in_names[which]) != 0)
+            ++which;
         if (which < IN_COUNT)
             failed = read_numbers(c, key, value, c->in[which], in_size(c, which));
         else if (strcmp(key, "fext") == 0)
@@ -615,22 +651,25 @@ static int read_object(compute *c, json_t *line) {
 /* Reports jansson's message, which has the position, with a hint for common mistakes. */
 static int say_not_json(compute *c, const char *text, size_t length, const json_error_t *error) {
     const char *hint = "", *end = strstr(error->text, "end of file");
-    char next = error->position >= 0 && (size_t)error->position < length ? text[error->position] : ' ';
+    char next =
+        error->position >= 0 && (size_t)error->position < length ? text[error->position] : ' ';
     if (json_error_code(error) == json_error_numeric_overflow)
         return say(c, "column %d: %s, larger than any double", error->column, error->text);
     if (memchr(text, '\0', length))
         hint = " (the line holds a NUL byte)";
-    else if (strstr(error->text, "NaN") || strstr(error->text, "nan") || strstr(error->text, "Inf") ||
-             strstr(error->text, "inf") || (next == 'I' && strstr(error->text, "'-'")))
+    else if (strstr(error->text, "NaN") || strstr(error->text, "nan") ||
+             strstr(error->text, "Inf") || strstr(error->text, "inf") ||
+             (next == 'I' && strstr(error->text, "'-'")))
         hint = " (numbers must be finite)";
     if (!end) return say(c, "not JSON: column %d: %s%s", error->column, error->text, hint);
-    return say(c, "not JSON: column %d: %.*send of line%s%s", error->column, (int)(end - error->text), error->text,
-               end + strlen("end of file"), hint);
+    return say(c, "not JSON: column %d: %.*send of line%s%s", error->column,
+               (int)(end - error->text), error->text, end + strlen("end of file"), hint);
 }
 
 static int read_fully(compute *c, const char *text, size_t length) {
     json_error_t error;
-    json_t *line = json_loadb(text, length, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
+    json_t *line =
+        json_loadb(text, length, JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES, &error);
     if (!line && json_error_code(&error) == json_error_duplicate_key)
         return say(c, "a key stands twice: %s", error.text);
     if (!line && json_error_code(&error) == json_error_null_character)
@@ -652,21 +691,24 @@ static int say_status(compute *c, const char *function, soa_status status) {
     if (status == SOA_E_QUATERNION && info.nq >= 4) {
         int first = info.q_index + info.nq - 4;
         const double *p = c->in[IN_Q] + first;
-        return say(c, "%s: joint '%s' (link '%s'): its quaternion q[%d..%d] has norm %.9g, not 1", function, info.joint,
-                   info.link, first, first + 3, hypot(hypot(p[0], p[1]), hypot(p[2], p[3])));
+        return say(c, "%s: joint '%s' (link '%s'): its quaternion q[%d..%d] has norm %.9g, not 1",
+                   function, info.joint, info.link, first, first + 3,
+                   hypot(hypot(p[0], p[1]), hypot(p[2], p[3])));
     }
-    return say(c, "%s: body '%s' (joint '%s'): %s", function, info.link, info.joint, soa_status_text(status));
+    return say(c, "%s: body '%s' (joint '%s'): %s", function, info.link, info.joint,
+               soa_status_text(status));
 }
 
 /* Writes `"key": ` and the numbers, as a vector if rows is 0. Returns -1 with an error if one is
  * not finite. */
-static int put(compute *c, app_out *out, const char *key, const double *x, size_t rows, size_t columns) {
+static int put(compute *c, app_out *out, const char *key, const double *x, size_t rows,
+               size_t columns) {
     out_string(out, key);
     out_bytes(out, ": ", 2);
     long bad = rows ? out_matrix(out, x, rows, columns) : out_vector(out, x, columns);
     if (bad < 0) return 0;
-    return rows ? say(c, "%s[%ld][%ld] is not finite: the numbers given are too large", key, bad / (long)columns,
-                      bad % (long)columns)
+    return rows ? say(c, "%s[%ld][%ld] is not finite: the numbers given are too large", key,
+                      bad / (long)columns, bad % (long)columns)
                 : say(c, "%s[%ld] is not finite: the numbers given are too large", key, bad);
 }
 
@@ -681,7 +723,8 @@ static int put_scalar(compute *c, app_out *out, const char *key, double x) {
 static int put_frames(compute *c, app_out *out, const item *it) {
     const char *name = compute_functions[it->function].name;
     soa_status status = SOA_OK;
-    if (!c->have_kinematics) status = soa_kinematics(c->model, c->work, c->in[IN_Q], c->in[IN_V], NULL);
+    if (!c->have_kinematics)
+        status = soa_kinematics(c->model, c->work, c->in[IN_Q], c->in[IN_V], NULL);
     if (status != SOA_OK) return say_status(c, name, status);
     c->have_kinematics = 1;
     out_format(out, "\"%s\": {", name);
@@ -733,9 +776,14 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
         if (status == SOA_OK && it->function == COMPLIANCE)
             status = soa_compliance(c->model, c->work, q, &task.frame, 1, task.axes, matrix);
         else if (status == SOA_OK)
-            status = soa_operational_space(c->model, c->work, &(soa_operational_input){.q = q, .v = v, .tasks = &task, .task_count = 1}, c->task, soa_operational_space_size(c->model, 1), &wanted, &rcond);
+            status = soa_operational_space(
+                c->model, c->work,
+                &(soa_operational_input){.q = q, .v = v, .tasks = &task, .task_count = 1}, c->task,
+                soa_operational_space_size(c->model, 1), &wanted, &rcond);
         if (status == SOA_E_SINGULAR)
-            return say(c, "%s: link '%s' cannot move in all six directions here (reciprocal condition number %.2g)",
+            return say(c,
+                       "%s: link '%s' cannot move in all six directions here (reciprocal condition "
+                       "number %.2g)",
                        name, info.name, rcond);
         if (status != SOA_OK) return say_status(c, name, status);
         if (i) out_bytes(out, ", ", 2);
@@ -762,9 +810,12 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
 static int put_closure(compute *c, app_out *out, const char *function) {
     const int rows = soa_constraints_row_count(c->constraints);
     double most[2] = {0, 0};
-    soa_status status = soa_constraints_evaluate(c->constraints, c->work, &(soa_input){.q = c->in[IN_Q], .v = c->in[IN_V]}, c->residual, c->residual + rows, NULL, NULL);
+    soa_status status = soa_constraints_evaluate(c->constraints, c->work,
+                                                 &(soa_input){.q = c->in[IN_Q], .v = c->in[IN_V]},
+                                                 c->residual, c->residual + rows, NULL, NULL);
     if (status != SOA_OK) return say_status(c, function, status);
-    for (int i = 0; i < 2 * rows; ++i) most[i >= rows] = fmax(most[i >= rows], fabs(c->residual[i]));
+    for (int i = 0; i < 2 * rows; ++i)
+        most[i >= rows] = fmax(most[i >= rows], fabs(c->residual[i]));
     return put(c, out, "closure", most, 0, 2);
 }
 
@@ -775,7 +826,9 @@ static int put_lambda(compute *c, app_out *out) {
         int first = 0, count = 0;
         soa_constraints_row_range(c->constraints, i, &first, &count);
         if (i) out_bytes(out, ", ", 2);
-        if (put(c, out, soa_constraints_name(c->constraints, i), c->lambda + first, 0, (size_t)count) != 0) return -1;
+        if (put(c, out, soa_constraints_name(c->constraints, i), c->lambda + first, 0,
+                (size_t)count) != 0)
+            return -1;
     }
     out_char(out, '}');
     return 0;
@@ -793,10 +846,18 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         soa_closed_options options = soa_closed_options_default();
         soa_closed_report report = {.condition = 0};
         options.method = (soa_closed_method)(c->method < 0 ? 0 : c->method);
-        status = soa_closed_fd(c->constraints, c->work, &options, &(soa_input){.q = q, .v = v, .tau = c->in[IN_TAU], .wrenches = c->wrenches, .wrench_count = c->wrench_count}, x, c->lambda, &report);
+        status = soa_closed_fd(c->constraints, c->work, &options,
+                               &(soa_input){.q = q,
+                                            .v = v,
+                                            .tau = c->in[IN_TAU],
+                                            .wrenches = c->wrenches,
+                                            .wrench_count = c->wrench_count},
+                               x, c->lambda, &report);
         if (status == SOA_E_SINGULAR && report.condition > 0)
-            return say(c, "closed: near a singular position, the condition number is %.2g", report.condition);
-        if (status == SOA_E_INCONSISTENT) return say(c, "closed: %s: %s", soa_status_text(status), report.text);
+            return say(c, "closed: near a singular position, the condition number is %.2g",
+                       report.condition);
+        if (status == SOA_E_INCONSISTENT)
+            return say(c, "closed: %s: %s", soa_status_text(status), report.text);
         if (status == SOA_E_MEMORY)
             return say(c, "closed: %s is too large for this machine, use closed:forces",
                        compute_methods[options.method]);
@@ -823,10 +884,18 @@ static int put_closed(compute *c, app_out *out, const item *it) {
         failed |= put_closure(c, out, name);
         c->have_daba = c->have_drnea = 0; /* these belong to the previous state */
     } else {
-        status = soa_closed_id(c->constraints, c->work, &(soa_input){.q = q, .v = v, .a = c->in[IN_A], .wrenches = c->wrenches, .wrench_count = c->wrench_count}, c->actuated, x, c->lambda);
+        status = soa_closed_id(c->constraints, c->work,
+                               &(soa_input){.q = q,
+                                            .v = v,
+                                            .a = c->in[IN_A],
+                                            .wrenches = c->wrenches,
+                                            .wrench_count = c->wrench_count},
+                               c->actuated, x, c->lambda);
         if (status == SOA_E_INCONSISTENT)
-            return say(c, "closed_id: a does not obey the constraints, or the actuated joints cannot give it");
-        if (status == SOA_E_MEMORY) return say(c, "closed_id: too many coordinates and constraints");
+            return say(c, "closed_id: a does not obey the constraints, or the actuated joints "
+                          "cannot give it");
+        if (status == SOA_E_MEMORY)
+            return say(c, "closed_id: too many coordinates and constraints");
         if (status != SOA_OK) return say_status(c, name, status);
         failed |= put(c, out, "tau", x, 0, c->nv);
         out_bytes(out, ", ", 2);
@@ -888,7 +957,13 @@ static int put_item(compute *c, app_out *out, const item *it) {
     case DABA_DV:
         rows = c->nv;
         if (!c->have_daba)
-            status = soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = tau, .wrenches = c->wrenches, .wrench_count = c->wrench_count}, c->daba[0], c->daba[1]);
+            status = soa_aba_derivatives(m, w,
+                                         &(soa_input){.q = q,
+                                                      .v = v,
+                                                      .tau = tau,
+                                                      .wrenches = c->wrenches,
+                                                      .wrench_count = c->wrench_count},
+                                         c->daba[0], c->daba[1]);
         c->have_daba = 1;
         x = c->daba[it->function == DABA_DV];
         break;
@@ -896,7 +971,13 @@ static int put_item(compute *c, app_out *out, const item *it) {
     case DRNEA_DV:
         rows = c->nv;
         if (!c->have_drnea)
-            status = soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = a, .wrenches = c->wrenches, .wrench_count = c->wrench_count}, c->drnea[0], c->drnea[1]);
+            status = soa_rnea_derivatives(m, w,
+                                          &(soa_input){.q = q,
+                                                       .v = v,
+                                                       .a = a,
+                                                       .wrenches = c->wrenches,
+                                                       .wrench_count = c->wrench_count},
+                                          c->drnea[0], c->drnea[1]);
         c->have_drnea = 1;
         x = c->drnea[it->function == DRNEA_DV];
         break;
@@ -910,7 +991,8 @@ static int is_blank(const char *text, size_t length) {
     return skip_space(text, text + length) == text + length;
 }
 
-compute_outcome compute_line(compute *c, const char *text, size_t length, unsigned long number, app_out *out) {
+compute_outcome compute_line(compute *c, const char *text, size_t length, unsigned long number,
+                             app_out *out) {
     size_t start = out->size;
     int failed = 0;
     if (number == 1 && length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* byte order mark */

@@ -20,8 +20,8 @@ typedef struct compute compute;
 /* Prepares the comma-separated list for a model, which must outlive it, and its constraints (NULL:
  * none). Returns NULL on failure; message explains why. */
 #define COMPUTE_MESSAGE 1024
-compute *compute_create(const soa_model *model, const soa_constraint_list *constraints, const char *list,
-                        char message[COMPUTE_MESSAGE]);
+compute *compute_create(const soa_model *model, const soa_constraint_list *constraints,
+                        const char *list, char message[COMPUTE_MESSAGE]);
 void compute_free(compute *c);
 /* Lists with commas those quantities whose values would differ if the constraints were taken into
  * account; empty: none. */
@@ -31,7 +31,8 @@ void compute_tree_alone(const compute *c, char names[COMPUTE_MESSAGE]);
  * answer is an error object {"line": number, "error": ...}; compute_error() then returns its text.
  * A blank line gives no output. */
 typedef enum compute_outcome { COMPUTE_ANSWERED, COMPUTE_BAD, COMPUTE_BLANK } compute_outcome;
-compute_outcome compute_line(compute *c, const char *text, size_t length, unsigned long number, app_out *out);
+compute_outcome compute_line(compute *c, const char *text, size_t length, unsigned long number,
+                             app_out *out);
 const char *compute_error(const compute *c);
 
 /* The fast reader handles the plain form {"q": [numbers], ...} and passes everything else, and

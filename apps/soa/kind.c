@@ -28,7 +28,8 @@ int app_fail_scenario(const app_command *command, const char *text) {
     size_t at = 0;
     if (strstr(text, "nor a shipped scenario") && !strstr(text, "did you mean"))
         for (int i = 0; at < sizeof names && (name = soa_stock_scenario_name(i)); ++i)
-            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "; shipped are ", name);
+            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s",
+                                   i ? ", " : "; shipped are ", name);
     return app_fail(command, "%s%s", text, names);
 }
 
@@ -36,8 +37,14 @@ app_kind app_kind_of(const char *spec, const char **what) {
     static const char journal[] = "\x89SOAJNL\n", saved[] = "soamodel";
     struct stat about;
     if (stat(spec, &about)) {
-        if (soa_stock_scenario_text(spec)) return *what = "a shipped scenario", APP_SCENARIO;
-        if (app_is_stock_model(spec)) return *what = "a shipped model", APP_MODEL;
+        if (soa_stock_scenario_text(spec)) {
+            *what = "a shipped scenario";
+            return APP_SCENARIO;
+        }
+        if (app_is_stock_model(spec)) {
+            *what = "a shipped model";
+            return APP_MODEL;
+        }
         return APP_UNKNOWN;
     }
     /* A pipe can be read only once. */
@@ -47,20 +54,35 @@ app_kind app_kind_of(const char *spec, const char **what) {
     const size_t length = fread(head, 1, sizeof head - 1, file);
     head[length] = 0;
     fclose(file);
-    if (!memcmp(head, journal, 8)) return *what = "the record of a run", APP_JOURNAL;
-    if (!memcmp(head, saved, 8)) return *what = "a saved model", APP_MODEL;
+    if (!memcmp(head, journal, 8)) {
+        *what = "the record of a run";
+        return APP_JOURNAL;
+    }
+    if (!memcmp(head, saved, 8)) {
+        *what = "a saved model";
+        return APP_MODEL;
+    }
     const char *text = head + (memcmp(head, "\xef\xbb\xbf", 3) ? 0 : 3);
     text += strspn(text, " \t\r\n");
-    if (!strncasecmp(text, "<!doctype html", 14) || !strncasecmp(text, "<html", 5))
-        return *what = "a page of HTML", APP_PAGE;
-    if (soa_urdf_begins_as_xml(head, length)) return *what = "a model (URDF)", APP_MODEL;
-    if (ends_with(spec, ".yaml") || ends_with(spec, ".yml")) return *what = "a scenario", APP_SCENARIO;
+    if (!strncasecmp(text, "<!doctype html", 14) || !strncasecmp(text, "<html", 5)) {
+        *what = "a page of HTML";
+        return APP_PAGE;
+    }
+    if (soa_urdf_begins_as_xml(head, length)) {
+        *what = "a model (URDF)";
+        return APP_MODEL;
+    }
+    if (ends_with(spec, ".yaml") || ends_with(spec, ".yml")) {
+        *what = "a scenario";
+        return APP_SCENARIO;
+    }
     return APP_UNKNOWN;
 }
 
 int app_refuse_others(const app_command *command, const char *spec, app_kind wanted) {
     static const char *const takers[] = {
-        [APP_JOURNAL] = "soa view, report, plot and export take it, and soa sim --resume goes on with it",
+        [APP_JOURNAL] =
+            "soa view, report, plot and export take it, and soa sim --resume goes on with it",
         [APP_SCENARIO] = "soa sim, sweep and view take it",
         [APP_MODEL] = "soa info, compute, drop, view and others take it",
         [APP_PAGE] = "a browser opens it",
@@ -71,7 +93,9 @@ int app_refuse_others(const app_command *command, const char *spec, app_kind wan
     const app_kind kind = app_kind_of(spec, &what);
     if (kind == APP_UNKNOWN || kind == wanted) return APP_OK;
     if (kind == APP_SCENARIO && wanted == APP_JOURNAL)
-        return app_fail(command, "%s is %s, not a record; %s, and soa sim %s -o run.soalog makes a record of it", spec,
-                        what, takers[kind], spec);
+        return app_fail(
+            command,
+            "%s is %s, not a record; %s, and soa sim %s -o run.soalog makes a record of it", spec,
+            what, takers[kind], spec);
     return app_fail(command, "%s is %s; %s", spec, what, takers[kind]);
 }

@@ -25,12 +25,17 @@ static int run(int argc, char **argv) {
     if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) name = "version";
     app_nearest search = app_nearest_to(name);
     for (int i = 0; app_commands[i]; ++i) {
-        if (strcmp(name, app_commands[i]->name) == 0) return app_commands[i]->run(argc - 1, argv + 1);
+        if (strcmp(name, app_commands[i]->name) == 0)
+            return app_commands[i]->run(argc - 1, argv + 1);
         app_nearest_try(&search, app_commands[i]->name);
     }
-    if (name[0] == '-')
-        search = app_nearest_to(name), app_nearest_try(&search, "--help"), app_nearest_try(&search, "--version");
-    app_nearest_synonyms(&search, (const char *const[][2]){{"-v", "--version"}, {"list", "models"}, {NULL, NULL}});
+    if (name[0] == '-') {
+        search = app_nearest_to(name);
+        app_nearest_try(&search, "--help");
+        app_nearest_try(&search, "--version");
+    }
+    app_nearest_synonyms(
+        &search, (const char *const[][2]){{"-v", "--version"}, {"list", "models"}, {NULL, NULL}});
     char hint[APP_HINT];
     return app_fail(NULL, "unknown command '%s'%s", name,
                     search.best ? app_nearest_hint(&search, hint) : " (soa help lists them)");

@@ -16,11 +16,16 @@ typedef soai_nearest app_nearest;
 /* Names that other programs use for ours: pairs of theirs and ours, ending with NULL. A match here
  * has precedence over similar names. */
 static inline void app_nearest_synonyms(app_nearest *search, const char *const (*pairs)[2]) {
-    for (; (*pairs)[0]; ++pairs)
-        if (!strcmp((*pairs)[0], search->word)) search->best = (*pairs)[1], search->distance = 0;
+    for (; (*pairs)[0]; ++pairs) {
+        if (!strcmp((*pairs)[0], search->word)) {
+            search->best = (*pairs)[1];
+            search->distance = 0;
+        }
+    }
 }
 /* Hint with the nearest name among the links and frames of a model. */
-static inline const char *app_nearest_link(const soa_model *model, const char *name, char hint[APP_HINT]) {
+static inline const char *app_nearest_link(const soa_model *model, const char *name,
+                                           char hint[APP_HINT]) {
     app_nearest search = app_nearest_to(name);
     soa_frame_info info;
     for (int f = 0; f < soa_model_frame_count(model); ++f)

@@ -17,7 +17,8 @@
 #include <stdlib.h>
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -88,8 +89,9 @@ static void refused(size_t size, const void *caller) {
     const char *name = dladdr(caller, &who) && who.dli_fname ? who.dli_fname : "a library";
     const char *slash = strrchr(name, '/');
     char text[256];
-    const int length = snprintf(text, sizeof text, "soa: out of memory: %.100s needs %zu bytes more\n",
-                                slash ? slash + 1 : name, size);
+    const int length =
+        snprintf(text, sizeof text, "soa: out of memory: %.100s needs %zu bytes more\n",
+                 slash ? slash + 1 : name, size);
     if (write(STDERR_FILENO, text, (size_t)length) < 0) {
     }
     soai_new_files_remove();

@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int *app_pick_signals(const app_command *command, const char *what, const soa_log_info *info, const char *list,
-                      int *count) {
+int *app_pick_signals(const app_command *command, const char *what, const soa_log_info *info,
+                      const char *list, int *count) {
     const size_t n = (size_t)info->signal_count;
     int *picked = malloc((n + 1) * sizeof *picked);
     char *taken = calloc(n + 1, 1), *names = malloc(strlen(list) + 1);
@@ -32,19 +32,29 @@ int *app_pick_signals(const app_command *command, const char *what, const soa_lo
         app_nearest search = app_nearest_to(name);
         for (int i = 0; i < info->signal_count; ++i) {
             app_nearest_try(&search, info->signals[i].name);
-            if (strcmp(name, info->signals[i].name) && fnmatch(name, info->signals[i].name, FNM_NOESCAPE)) continue;
+            if (strcmp(name, info->signals[i].name) &&
+                fnmatch(name, info->signals[i].name, FNM_NOESCAPE))
+                continue;
             found = 1;
-            if (!taken[i]) taken[i] = 1, picked[(*count)++] = i;
+            if (!taken[i]) {
+                taken[i] = 1;
+                picked[(*count)++] = i;
+            }
         }
         char hint[APP_HINT];
         if (!found) {
             app_fail(command, "%s%sno signal '%s'%s", what, *what ? ": " : "", name,
-                     search.best ? app_nearest_hint(&search, hint) : " (soa export LOG --list names them)");
+                     search.best ? app_nearest_hint(&search, hint)
+                                 : " (soa export LOG --list names them)");
             fine = 0;
         }
     }
-    free(taken), free(names);
-    if (!fine) free(picked), picked = NULL;
+    free(taken);
+    free(names);
+    if (!fine) {
+        free(picked);
+        picked = NULL;
+    }
     return picked;
 }
 
@@ -52,7 +62,8 @@ int app_read_time(const app_command *command, const char *name, const char *text
     char *end;
     if (!text) return 0;
     *t = strtod(text, &end);
-    if (!*text || *end || !isfinite(*t)) return app_fail(command, "%s '%s': a time in seconds is wanted", name, text);
+    if (!*text || *end || !isfinite(*t))
+        return app_fail(command, "%s '%s': a time in seconds is wanted", name, text);
     return 0;
 }
 
@@ -65,7 +76,8 @@ int app_write_file(const app_command *command, const char *path, const void *dat
     }
     if (!error) return APP_OK;
     if (error == EISDIR) return app_fail(command, "%s is a directory", path);
-    return app_fail(command, "%s cannot be written: %s", strcmp(path, "-") ? path : "standard output", strerror(error));
+    return app_fail(command, "%s cannot be written: %s",
+                    strcmp(path, "-") ? path : "standard output", strerror(error));
 }
 
 char *app_with_ending(const char *path, const char *ending) {

@@ -8,8 +8,8 @@
 /* Numbers of the signals in a comma-separated list, where * matches any text and ? any letter; each
  * once, in the order of the list. Returns NULL after reporting a mistake; `what` is the option or
  * "". */
-int *app_pick_signals(const app_command *command, const char *what, const soa_log_info *info, const char *list,
-                      int *count);
+int *app_pick_signals(const app_command *command, const char *what, const soa_log_info *info,
+                      const char *list, int *count);
 /* Reads a time in seconds into *t; text NULL leaves it unchanged. Returns 0, or APP_FAILED after
  * reporting a mistake. */
 int app_read_time(const app_command *command, const char *name, const char *text, double *t);

@@ -27,8 +27,8 @@ int app_cases_alike(const soa_scenario *scenario);
 /* Opens a scenario with --seed and --case (NULL: not given). original: the scenario from which a
  * case was drawn, else empty. Free both. Returns an exit code; after a failure there is nothing to
  * free. */
-int app_open_scenario(const app_command *command, const char *spec, const char *seed, const char *number,
-                      soa_scenario *scenario, soa_scenario *original);
+int app_open_scenario(const app_command *command, const char *spec, const char *seed,
+                      const char *number, soa_scenario *scenario, soa_scenario *original);
 
 void app_print_summary(const soa_scenario *scenario, const soa_world_summary *summary);
 /* fault NULL: the run reached its end. Returns an exit code; mistakes are reported in the name of

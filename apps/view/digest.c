@@ -20,30 +20,39 @@ static uint32_t turn(uint32_t x, int n) {
 static void add_block(uint32_t h[8], const unsigned char *block) {
     uint32_t w[64], s[8];
     for (int i = 0; i < 16; ++i)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
-               block[4 * i + 3];
+        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
+               (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     for (int i = 16; i < 64; ++i)
         w[i] = w[i - 16] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
                (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10);
     memcpy(s, h, sizeof s);
     for (int i = 0; i < 64; ++i) {
         const uint32_t a = s[0], e = s[4];
-        const uint32_t one = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & s[5]) ^ (~e & s[6])) + K[i] + w[i];
-        const uint32_t two = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
+        const uint32_t one = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) +
+                             ((e & s[5]) ^ (~e & s[6])) + K[i] + w[i];
+        const uint32_t two =
+            (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
         memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += one, s[0] = one + two;
+        s[4] += one;
+        s[0] = one + two;
     }
-    for (int i = 0; i < 8; ++i) h[i] += s[i];
+    for (int i = 0; i < 8; ++i)
+        h[i] += s[i];
 }
 
 void view_sha256(const unsigned char *data, size_t size, unsigned char digest[32]) {
-    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     unsigned char last[128] = {0};
     const size_t whole = size / 64 * 64, rest = size - whole, length = rest < 56 ? 64 : 128;
-    for (size_t i = 0; i < whole; i += 64) add_block(h, data + i);
+    for (size_t i = 0; i < whole; i += 64)
+        add_block(h, data + i);
     if (rest) memcpy(last, data + whole, rest);
     last[rest] = 0x80;
-    for (size_t i = 0; i < 8; ++i) last[length - 1 - i] = (unsigned char)((uint64_t)size * 8 >> 8 * i);
-    for (size_t i = 0; i < length; i += 64) add_block(h, last + i);
-    for (int i = 0; i < 32; ++i) digest[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+    for (size_t i = 0; i < 8; ++i)
+        last[length - 1 - i] = (unsigned char)((uint64_t)size * 8 >> 8 * i);
+    for (size_t i = 0; i < length; i += 64)
+        add_block(h, last + i);
+    for (int i = 0; i < 32; ++i)
+        digest[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
 }

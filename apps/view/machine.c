@@ -49,12 +49,18 @@ soa_status view_machine_open(const char *spec, int floating, view_machine *m, so
     app_out text;
     out_start(&text, -1);
     char *file = realpath(spec, NULL); /* shipped models are found by name */
-    out_text(&text, "name: "), out_string(&text, part);
-    out_text(&text, "\ntext: "), out_string(&text, soa_model_name(model));
+    out_text(&text, "name: ");
+    out_string(&text, part);
+    out_text(&text, "\ntext: ");
+    out_string(&text, soa_model_name(model));
     out_text(&text, "\nduration: 3600\ngravity: [");
-    for (int k = 0; k < 3; ++k) out_text(&text, k ? ", " : ""), put_shortest(&text, g[k]);
+    for (int k = 0; k < 3; ++k) {
+        out_text(&text, k ? ", " : "");
+        put_shortest(&text, g[k]);
+    }
     out_char(&text, ']');
-    out_text(&text, "\nparts:\n  - {name: "), out_string(&text, part);
+    out_text(&text, "\nparts:\n  - {name: ");
+    out_string(&text, part);
     out_format(&text, ", floating: %s, model: ", floating ? "true" : "false");
     out_string(&text, file ? file : spec);
     free(file);

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const names[VIEW_DO_COUNT] = {"frame", "overview", "samples", "play", "pause",  "step",
-                                                 "speed", "reset",    "joint",   "pull", "release"};
+static const char *const names[VIEW_DO_COUNT] = {"frame", "overview", "samples", "play",
+                                                 "pause", "step",     "speed",   "reset",
+                                                 "joint", "pull",     "release"};
 
 static int fail(char why[100], const char *text, const char *name) {
     snprintf(why, 100, "%s%s%.40s%s", text, name ? " '" : "", name ? name : "", name ? "'" : "");
@@ -25,11 +26,15 @@ static int number(const json_t *object, const char *key, double *value, char why
     if (!json_is_number(x) || !isfinite(*value)) return fail(why, "a number is missing:", key);
     return 0;
 }
-static int whole(const json_t *object, const char *key, double least, double most, double *value, char why[100]) {
+static int whole(const json_t *object, const char *key, double least, double most, double *value,
+                 char why[100]) {
     if (number(object, key, value, why)) return -1;
-    return *value >= least && *value <= most && *value == floor(*value) ? 0 : fail(why, "out of range:", key);
+    return *value >= least && *value <= most && *value == floor(*value)
+               ? 0
+               : fail(why, "out of range:", key);
 }
-static int small(const json_t *object, const char *key, double least, double most, int *value, char why[100]) {
+static int small(const json_t *object, const char *key, double least, double most, int *value,
+                 char why[100]) {
     double x;
     if (whole(object, key, least, most, &x, why)) return -1;
     *value = (int)x;
@@ -37,11 +42,13 @@ static int small(const json_t *object, const char *key, double least, double mos
 }
 static int triple(const json_t *object, const char *key, double x[3], char why[100]) {
     const json_t *list = json_object_get(object, key);
-    if (!json_is_array(list) || json_array_size(list) != 3) return fail(why, "three numbers are missing:", key);
+    if (!json_is_array(list) || json_array_size(list) != 3)
+        return fail(why, "three numbers are missing:", key);
     for (size_t k = 0; k < 3; ++k) {
         const json_t *item = json_array_get(list, k);
         x[k] = json_number_value(item);
-        if (!json_is_number(item) || !(fabs(x[k]) < 1e9)) return fail(why, "three numbers are missing:", key);
+        if (!json_is_number(item) || !(fabs(x[k]) < 1e9))
+            return fail(why, "three numbers are missing:", key);
     }
     return 0;
 }
@@ -53,7 +60,8 @@ static int signals(const json_t *object, view_message *m, char why[100]) {
     for (size_t k = 0; k < count; ++k) {
         const json_t *item = json_array_get(list, k);
         const json_int_t x = json_integer_value(item);
-        if (!json_is_integer(item) || x < 0 || x > 1 << 24) return fail(why, "signals: not a signal's number", NULL);
+        if (!json_is_integer(item) || x < 0 || x > 1 << 24)
+            return fail(why, "signals: not a signal's number", NULL);
         m->signals[k] = (int)x;
     }
     m->signal_count = (int)count;
@@ -80,7 +88,9 @@ static int read_fields(const json_t *object, view_message *m, char why[100]) {
     case VIEW_SAMPLES: return signals(object, m, why) || stretch(object, m, why) ? -1 : 0;
     case VIEW_STEP:
         m->count = 1;
-        return json_object_get(object, "count") ? small(object, "count", 1, VIEW_STEPS_MOST, &m->count, why) : 0;
+        return json_object_get(object, "count")
+                   ? small(object, "count", 1, VIEW_STEPS_MOST, &m->count, why)
+                   : 0;
     case VIEW_SPEED:
         if (number(object, "value", &m->value, why)) return -1;
         return m->value >= 0 && m->value <= 1e6 ? 0 : fail(why, "out of range:", "value");
@@ -89,8 +99,8 @@ static int read_fields(const json_t *object, view_message *m, char why[100]) {
         if (small(object, "q", 0, 1 << 24, &m->q, why)) return -1;
         return m->has_value ? number(object, "value", &m->value, why) : 0;
     case VIEW_PULL:
-        return small(object, "body", 1, 1 << 24, &m->body, why) || triple(object, "at", m->at, why) ||
-                       triple(object, "to", m->to, why)
+        return small(object, "body", 1, 1 << 24, &m->body, why) ||
+                       triple(object, "at", m->at, why) || triple(object, "to", m->to, why)
                    ? -1
                    : 0;
     default: return 0;
@@ -108,7 +118,8 @@ int view_message_parse(const char *text, size_t size, view_message *m, char why[
     }
     const char *name = json_string_value(json_object_get(object, "do"));
     int what = 0, bad = -1;
-    while (name && what < VIEW_DO_COUNT && strcmp(name, names[what])) ++what;
+    while (name && what < VIEW_DO_COUNT && strcmp(name, names[what]))
+        ++what;
     if (!name)
         fail(why, "a message needs the text 'do'", NULL);
     else if (what == VIEW_DO_COUNT)

@@ -4,7 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { VIEW_MESSAGE_MOST = 4096, VIEW_SIGNALS_MOST = 64, VIEW_COLUMNS_MOST = 8192, VIEW_STEPS_MOST = 1000 };
+enum {
+    VIEW_MESSAGE_MOST = 4096,
+    VIEW_SIGNALS_MOST = 64,
+    VIEW_COLUMNS_MOST = 8192,
+    VIEW_STEPS_MOST = 1000
+};
 #define VIEW_VALUES_MOST 1000000
 
 typedef enum view_do {

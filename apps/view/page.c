@@ -8,21 +8,22 @@
 #else
 #define WORD ".long "
 #endif
-#define EMBED(name, file)                                                                           \
-    __asm__(".section .rodata\n"                                                                    \
-            ".balign 16\n"                                                                          \
-            ".global " #name "\n"                                                                   \
-            ".hidden " #name "\n"                                                                   \
-            ".type " #name ", %object\n" #name ":\n"                                                \
-            ".incbin \"" file "\"\n"                                                                \
-            ".L" #name "_end:\n"                                                                    \
-            ".byte 0\n"                                                                             \
-            ".size " #name ", . - " #name "\n"                                                      \
-            ".balign 16\n"                                                                          \
-            ".global " #name "_size\n"                                                              \
-            ".hidden " #name "_size\n"                                                              \
-            ".type " #name "_size, %object\n" #name "_size:\n" WORD ".L" #name "_end - " #name "\n" \
-            ".size " #name "_size, . - " #name "_size\n"                                            \
+#define EMBED(name, file)                                                                      \
+    __asm__(".section .rodata\n"                                                               \
+            ".balign 16\n"                                                                     \
+            ".global " #name "\n"                                                              \
+            ".hidden " #name "\n"                                                              \
+            ".type " #name ", %object\n" #name ":\n"                                           \
+            ".incbin \"" file "\"\n"                                                           \
+            ".L" #name "_end:\n"                                                               \
+            ".byte 0\n"                                                                        \
+            ".size " #name ", . - " #name "\n"                                                 \
+            ".balign 16\n"                                                                     \
+            ".global " #name "_size\n"                                                         \
+            ".hidden " #name "_size\n"                                                         \
+            ".type " #name "_size, %object\n" #name "_size:\n" WORD ".L" #name "_end - " #name \
+            "\n"                                                                               \
+            ".size " #name "_size, . - " #name "_size\n"                                       \
             ".text\n")
 
 #ifdef VIEW_PAGE_FILE

@@ -4,7 +4,8 @@
 #include <stddef.h>
 extern const unsigned char view_page[], view_playground[];
 extern const size_t view_page_size, view_playground_size; /* 0: not built in */
-#define VIEW_NO_PAGE                                                                                              \
-    "this program was built without its page: node or npm was missing, or npm could not fetch its packages; the " \
+#define VIEW_NO_PAGE                                                                            \
+    "this program was built without its page: node or npm was missing, or npm could not fetch " \
+    "its packages; the "                                                                        \
     "build's configure.log says which"
 #endif

@@ -7,10 +7,14 @@
 
 /* Name of the file without folder and extension. */
 static char *title_of(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path, *point = strrchr(name, '.');
+    const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path,
+               *point = strrchr(name, '.');
     const size_t n = point && point > name ? (size_t)(point - name) : strlen(name);
     char *title = malloc(n + 1);
-    if (title) memcpy(title, name, n), title[n] = 0;
+    if (title) {
+        memcpy(title, name, n);
+        title[n] = 0;
+    }
     return title;
 }
 
@@ -34,13 +38,16 @@ soa_status view_replay_open(const char *path, view_replay *r, soa_report *report
     view_source source = {.kind = "log", .log = r->log, .world = r->world};
     if (r->has_scenario) source.scenario = &r->scenario;
     if (cannot) source.text = r->why;
-    if (!r->has_scenario || !r->scenario.name || !*r->scenario.name) source.title = r->title = title_of(path);
+    if (!r->has_scenario || !r->scenario.name || !*r->scenario.name)
+        source.title = r->title = title_of(path);
     status = view_scene_create(&source, &r->scene, report);
     /* Coordinates are missing. */
     if (!status && !cannot && !view_body_count(r->scene) && view_scene_note(r->scene, 0)) {
-        snprintf(r->why, sizeof r->why, "The machine cannot be shown: %.760s", view_scene_note(r->scene, 0));
+        snprintf(r->why, sizeof r->why, "The machine cannot be shown: %.760s",
+                 view_scene_note(r->scene, 0));
         source.text = r->why;
-        view_scene_free(r->scene), r->scene = NULL;
+        view_scene_free(r->scene);
+        r->scene = NULL;
         status = view_scene_create(&source, &r->scene, report);
     }
     if (status) view_replay_close(r);

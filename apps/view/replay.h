@@ -21,9 +21,9 @@ void view_replay_close(view_replay *replay);
 
 /* Adds the rows of the summary to the scene, from the log and from the state at its last
  * checkpoint. The world (NULL: none) is set to that state. */
-soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *scenario, soa_world *world,
-                          soa_report *report);
+soa_status view_summarise(view_scene *scene, soa_log *log, const soa_scenario *scenario,
+                          soa_world *world, soa_report *report);
 /* The same for a live run; replaces the previous rows. over: the run has ended. */
-soa_status view_summarise_run(view_scene *scene, const soa_scenario *scenario, const soa_world_summary *summary,
-                              int over);
+soa_status view_summarise_run(view_scene *scene, const soa_scenario *scenario,
+                              const soa_world_summary *summary, int over);
 #endif

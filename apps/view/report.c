@@ -11,7 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FRAMES = 6000000, SAMPLES = 8000000, OVERVIEW = 6000000, SPARE = 200000, COLUMNS_MOST = 100000 };
+enum {
+    FRAMES = 6000000,
+    SAMPLES = 8000000,
+    OVERVIEW = 6000000,
+    SPARE = 200000,
+    COLUMNS_MOST = 100000
+};
 
 static soa_status fail(soa_report *report, soa_status status, const char *text) {
     if (report) {
@@ -28,12 +34,15 @@ typedef struct base64 {
     int count;
 } base64;
 static void put_group(base64 *b) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned x = (unsigned)b->left[0] << 16 | (unsigned)b->left[1] << 8 | b->left[2];
     char text[4] = {letters[x >> 18], letters[x >> 12 & 63], letters[x >> 6 & 63], letters[x & 63]};
-    for (int k = b->count + 1; k < 4; ++k) text[k] = '=';
+    for (int k = b->count + 1; k < 4; ++k)
+        text[k] = '=';
     out_bytes(b->out, text, 4);
-    memset(b->left, 0, sizeof b->left), b->count = 0;
+    memset(b->left, 0, sizeof b->left);
+    b->count = 0;
 }
 static void put_base64(base64 *b, const char *data, size_t size) {
     for (size_t i = 0; i < size; ++i) {
@@ -44,43 +53,52 @@ static void put_base64(base64 *b, const char *data, size_t size) {
 /* Writes a message with its length before it and zeros after it. `message` is emptied. */
 static void put_message(base64 *b, app_out *message) {
     const size_t n = message->size, padding = (8 - n % 8) % 8;
-    const char head[8] = {(char)(n & 255), (char)(n >> 8 & 255), (char)(n >> 16 & 255), (char)(n >> 24 & 255)};
+    const char head[8] = {(char)(n & 255), (char)(n >> 8 & 255), (char)(n >> 16 & 255),
+                          (char)(n >> 24 & 255)};
     static const char zeros[8] = {0};
-    put_base64(b, head, 8), put_base64(b, message->data, n), put_base64(b, zeros, padding);
+    put_base64(b, head, 8);
+    put_base64(b, message->data, n);
+    put_base64(b, zeros, padding);
     message->size = 0;
 }
 
 /* --- the messages ----------------------------------------------------------------------------- */
 static int64_t sample_of(int64_t frame, int64_t frames, int64_t samples) {
-    return frames < 2 ? 0 : (int64_t)floor((double)frame * (double)(samples - 1) / (double)(frames - 1) + 0.5);
+    return frames < 2
+               ? 0
+               : (int64_t)floor((double)frame * (double)(samples - 1) / (double)(frames - 1) + 0.5);
 }
 
 /* Computes how many frames fit, from the size of some of them. */
-static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget, app_out *message, int64_t *frames,
-                              size_t *size, soa_report *report) {
+static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget, app_out *message,
+                              int64_t *frames, size_t *size, soa_report *report) {
     enum { TRIED = 64 };
     const int64_t tried = samples < TRIED ? samples : TRIED;
     size_t most = 0, sum = 0;
     for (int64_t i = 0; i < tried; ++i) {
-        const soa_status s = view_frame_of_sample(scene, 0, sample_of(i, tried, samples), message, report);
+        const soa_status s =
+            view_frame_of_sample(scene, 0, sample_of(i, tried, samples), message, report);
         if (s == SOA_E_CHECKSUM) continue; /* skip a damaged record */
         if (s) return s;
-        sum += message->size + 16, most = message->size + 16 > most ? message->size + 16 : most;
+        sum += message->size + 16;
+        most = message->size + 16 > most ? message->size + 16 : most;
         message->size = 0;
     }
     if (!tried || !most) {
         *frames = 0;
         return SOA_OK;
     }
-    const double each = 0.5 * ((double)most + (double)sum / (double)tried), fit = floor((double)budget / each);
+    const double each = 0.5 * ((double)most + (double)sum / (double)tried),
+                 fit = floor((double)budget / each);
     *frames = fit < (double)samples ? (int64_t)fit : samples;
     *size = (size_t)fmin((double)*frames * (double)most, (double)(budget + budget / 8));
     return SOA_OK;
 }
 
 static soa_status put_frames(view_replay *r, int64_t samples, int64_t frames, size_t budget,
-                             view_report_progress_fn *progress, void *user, base64 *to, app_out *message,
-                             view_report_result *result, size_t *used, soa_report *report) {
+                             view_report_progress_fn *progress, void *user, base64 *to,
+                             app_out *message, view_report_result *result, size_t *used,
+                             soa_report *report) {
     const view_damage *damage = view_scene_damage(r->scene);
     int left_out = 0;
     for (int64_t i = 0; i < frames && *used < budget; ++i) {
@@ -90,7 +108,8 @@ static soa_status put_frames(view_replay *r, int64_t samples, int64_t frames, si
         if (s == SOA_E_CHECKSUM) {
             const char *at = report ? strstr(report->text, "damaged at byte") : NULL;
             char text[160];
-            snprintf(text, sizeof text, "%.60s: frames from there are left out", at ? at : "damaged");
+            snprintf(text, sizeof text, "%.60s: frames from there are left out",
+                     at ? at : "damaged");
             if (!left_out++) view_scene_add_note(r->scene, text);
             continue;
         }
@@ -104,21 +123,25 @@ static soa_status put_frames(view_replay *r, int64_t samples, int64_t frames, si
     return SOA_OK;
 }
 
-static soa_status make_signals(view_replay *r, const soa_log_info *info, size_t budget, app_out *message,
-                               view_report_result *result, soa_report *report) {
-    const double n = (double)info->samples, count = info->signal_count, all = 8 * n * (count + 1) + 4 * count + 64;
+static soa_status make_signals(view_replay *r, const soa_log_info *info, size_t budget,
+                               app_out *message, view_report_result *result, soa_report *report) {
+    const double n = (double)info->samples, count = info->signal_count,
+                 all = 8 * n * (count + 1) + 4 * count + 64;
     if (!info->samples || !info->signal_count) return SOA_OK;
     soa_status s;
     if (all <= SAMPLES && all <= (double)budget) {
         s = view_samples(r->scene, 0, NULL, 0, info->first, info->last, INT64_MAX, message, report);
     } else {
-        const double room = fmin(OVERVIEW, (double)budget) - 4 * count - 64, columns = floor(room / (8 * count));
+        const double room = fmin(OVERVIEW, (double)budget) - 4 * count - 64,
+                     columns = floor(room / (8 * count));
         if (columns < 1) {
-            view_scene_add_note(r->scene, "there are too many signals for one file: their plots are left out");
+            view_scene_add_note(
+                r->scene, "there are too many signals for one file: their plots are left out");
             return SOA_OK;
         }
         result->columns = (int64_t)fmin(fmin(columns, COLUMNS_MOST), 2 * n);
-        s = view_overview(r->scene, 0, NULL, 0, info->first, info->last, (int)result->columns, message, report);
+        s = view_overview(r->scene, 0, NULL, 0, info->first, info->last, (int)result->columns,
+                          message, report);
     }
     view_damage damage = *view_scene_damage(r->scene);
     view_damage_of_end(r->log, &damage);
@@ -149,23 +172,29 @@ static size_t end_of_body(const char *page, size_t size) {
     return size;
 }
 
-soa_status view_report_build(view_replay *r, const char *page, size_t page_size, view_report_progress_fn *progress,
-                             void *user, app_out *out, view_report_result *result, soa_report *report) {
+soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
+                             view_report_progress_fn *progress, void *user, app_out *out,
+                             view_report_result *result, soa_report *report) {
     view_report_result ignored;
     if (!result) result = &ignored;
     *result = (view_report_result){0};
     soa_log_info info;
     soa_log_get_info(r->log, &info);
-    result->samples = info.samples, result->signals = info.signal_count;
+    result->samples = info.samples;
+    result->signals = info.signal_count;
     const size_t before = out->size, cut = end_of_body(page, page_size);
     app_out scene, message, signals, data;
-    out_start(&scene, -1), out_start(&message, -1), out_start(&signals, -1), out_start(&data, -1);
+    out_start(&scene, -1);
+    out_start(&message, -1);
+    out_start(&signals, -1);
+    out_start(&data, -1);
     /* The messages first: the scene says what they leave out. */
     soa_status s = view_scene_json(r->scene, &scene);
     /* "<" is longer when escaped. */
     const size_t taken = page_size + scene.size + scene.size / 8 + SPARE;
     const size_t raw = !s && taken < VIEW_REPORT_MOST ? (VIEW_REPORT_MOST - taken) / 4 * 3 : 0;
-    if (!s && raw < 100000) s = fail(report, SOA_E_MEMORY, "the scene alone is too large for a report");
+    if (!s && raw < 100000)
+        s = fail(report, SOA_E_MEMORY, "the scene alone is too large for a report");
     base64 to = {.out = &data};
     size_t used = 0, planned = 0, budget = raw / 2 < FRAMES ? raw / 2 : FRAMES;
     int64_t frames = 0;
@@ -175,10 +204,15 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
     if (!s) s = make_signals(r, &info, raw > planned ? raw - planned : 0, &signals, result, report);
     budget += budget / 8;
     if (!s && raw < signals.size + budget) budget = raw > signals.size ? raw - signals.size : 0;
-    if (!s) s = put_frames(r, info.samples, frames, budget, progress, user, &to, &message, result, &used, report);
+    if (!s)
+        s = put_frames(r, info.samples, frames, budget, progress, user, &to, &message, result,
+                       &used, report);
     if (!s && signals.size) put_message(&to, &signals);
     if (!s && to.count) put_group(&to);
-    if (!s) scene.size = 0, s = view_scene_json(r->scene, &scene);
+    if (!s) {
+        scene.size = 0;
+        s = view_scene_json(r->scene, &scene);
+    }
     if (!s && data.error) s = SOA_E_MEMORY;
     if (!s) {
         out_bytes(out, page, cut);
@@ -193,7 +227,10 @@ soa_status view_report_build(view_replay *r, const char *page, size_t page_size,
         if (progress) progress(user, 1);
     }
     if (s == SOA_E_MEMORY && report && !report->text[0]) fail(report, s, soa_status_text(s));
-    out_free(&scene), out_free(&message), out_free(&signals), out_free(&data);
+    out_free(&scene);
+    out_free(&message);
+    out_free(&signals);
+    out_free(&data);
     if (s) out->size = before;
     return s;
 }

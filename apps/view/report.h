@@ -19,6 +19,7 @@ typedef struct view_report_result {
 typedef int view_report_progress_fn(void *user, double done);
 
 /* Appends the report of a log to `out`. page: the built page. result may be NULL. Allocates. */
-soa_status view_report_build(view_replay *replay, const char *page, size_t page_size, view_report_progress_fn *progress,
-                             void *user, app_out *out, view_report_result *result, soa_report *report);
+soa_status view_report_build(view_replay *replay, const char *page, size_t page_size,
+                             view_report_progress_fn *progress, void *user, app_out *out,
+                             view_report_result *result, soa_report *report);
 #endif

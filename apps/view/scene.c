@@ -33,15 +33,17 @@ static char *copy_text(const char *text) {
 
 /* Quaternion w x y z of a rotation, from its largest component (Shepperd 1978). */
 void view_quaternion(const double R[9], double q[4]) {
-    const double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8], 1 - R[0] + R[4] - R[8],
-                              1 - R[0] - R[4] + R[8]};
+    const double square[4] = {1 + R[0] + R[4] + R[8], 1 + R[0] - R[4] - R[8],
+                              1 - R[0] + R[4] - R[8], 1 - R[0] - R[4] + R[8]};
     int k = 0;
     for (int i = 1; i < 4; ++i)
         if (square[i] > square[k]) k = i;
     const double twice = sqrt(square[k]), s = 0.5 / twice; /* 2 |q_k| */
     const double a = s * (R[7] - R[5]), b = s * (R[2] - R[6]), c = s * (R[3] - R[1]);
-    const double xy = s * (R[1] + R[3]), xz = s * (R[2] + R[6]), yz = s * (R[5] + R[7]), half = 0.5 * twice;
-    const double each[4][4] = {{half, a, b, c}, {a, half, xy, xz}, {b, xy, half, yz}, {c, xz, yz, half}};
+    const double xy = s * (R[1] + R[3]), xz = s * (R[2] + R[6]), yz = s * (R[5] + R[7]),
+                 half = 0.5 * twice;
+    const double each[4][4] = {
+        {half, a, b, c}, {a, half, xy, xz}, {b, xy, half, yz}, {c, xz, yz, half}};
     memcpy(q, each[k], sizeof each[k]);
 }
 
@@ -68,19 +70,24 @@ const char *view_scene_note(const view_scene *scene, int index) {
 }
 
 soa_status view_scene_add_summary(view_scene *scene, const char *name, const char *value) {
-    view_summary_row *more = realloc(scene->summary, ((size_t)scene->summary_count + 1) * sizeof *more);
+    view_summary_row *more =
+        realloc(scene->summary, ((size_t)scene->summary_count + 1) * sizeof *more);
     if (!more) return SOA_E_MEMORY;
     scene->summary = more;
     view_summary_row row = {copy_text(name), copy_text(value)};
     if (!row.name || !row.value) {
-        free(row.name), free(row.value);
+        free(row.name);
+        free(row.value);
         return SOA_E_MEMORY;
     }
     more[scene->summary_count++] = row;
     return SOA_OK;
 }
 void view_scene_clear_summary(view_scene *scene) {
-    for (int i = 0; i < scene->summary_count; ++i) free(scene->summary[i].name), free(scene->summary[i].value);
+    for (int i = 0; i < scene->summary_count; ++i) {
+        free(scene->summary[i].name);
+        free(scene->summary[i].value);
+    }
     scene->summary_count = 0;
 }
 
@@ -90,7 +97,8 @@ static const soa_shape *shape_of(const view_shape *shape) {
 /* True for files that are read as XML. Saved and shipped models have no visual shapes. */
 static int is_urdf(const char *model) {
     const size_t n = model ? strlen(model) : 0;
-    return n && (strchr(model, '/') || strchr(model, '.')) && !(n > 5 && !strcmp(model + n - 5, ".soam"));
+    return n && (strchr(model, '/') || strchr(model, '.')) &&
+           !(n > 5 && !strcmp(model + n - 5, ".soam"));
 }
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -106,7 +114,8 @@ static soa_status open_shapes(view_scene *s) {
         if (status) return status;
         view_shape *to = &s->shapes[s->shape_count++];
         *to = (view_shape){.body = from.body, .place = from.place, .shape = from.shape};
-        to->name = copy_text(from.name), to->group = copy_text(from.group);
+        to->name = copy_text(from.name);
+        to->group = copy_text(from.group);
         if (!to->name || !to->group) return SOA_E_MEMORY;
     }
     s->contact_shapes = count;
@@ -131,7 +140,9 @@ static void take_hull(view_shape *to) {
     soa_shape hull = {.type = SOA_SHAPE_POLYTOPE};
     if (soa_hull_from_points(to->shape->vertices, to->shape->vertex_count, &hull, NULL)) return;
     /* shape_of finds it, even if the list is moved. */
-    to->hull = hull, to->shape = NULL, to->is_mesh = 0;
+    to->hull = hull;
+    to->shape = NULL;
+    to->is_mesh = 0;
 }
 
 /* Adds the visual shapes of a URDF's links, which are frames "PREFIXlink" of the model. */
@@ -149,7 +160,8 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
         return SOA_OK;
     }
     ++s->visual_count;
-    for (int i = 0; i < list->note_count; ++i) view_note(s, "%s", list->notes[i]);
+    for (int i = 0; i < list->note_count; ++i)
+        view_note(s, "%s", list->notes[i]);
     const size_t room = (size_t)s->shape_count + (size_t)list->count + 1;
     view_shape *shapes = realloc(s->shapes, room * sizeof *shapes);
     if (!shapes) return SOA_E_MEMORY;
@@ -164,24 +176,32 @@ static soa_status add_visuals(view_scene *s, const char *path, const char *prefi
         /* A link that no joint carries. */
         if (number < 0 || soa_model_frame(s->model, number, &frame)) continue;
         view_shape *to = &s->shapes[s->shape_count];
-        *to = (view_shape){.body = frame.body, .is_visual = 1, .is_mesh = from->is_mesh, .shape = &from->shape};
+        *to = (view_shape){
+            .body = frame.body, .is_visual = 1, .is_mesh = from->is_mesh, .shape = &from->shape};
         to->place = soa_frame_compose(&frame.placement, &from->place);
-        to->has_colour = from->has_colour, memcpy(to->colour, from->colour, sizeof to->colour);
-        to->name = copy_text(name), to->group = copy_text(name);
+        to->has_colour = from->has_colour;
+        memcpy(to->colour, from->colour, sizeof to->colour);
+        to->name = copy_text(name);
+        to->group = copy_text(name);
         if (!to->name || !to->group) {
-            free(to->name), free(to->group);
+            free(to->name);
+            free(to->group);
             return SOA_E_MEMORY;
         }
         ++s->shape_count;
         if (!to->is_mesh) continue;
-        if (s->triangles + from->shape.face_count <= TRIANGLES_MOST)
+        if (s->triangles + from->shape.face_count <= TRIANGLES_MOST) {
             s->triangles += from->shape.face_count;
-        else
-            take_hull(to), ++hulls;
+        } else {
+            take_hull(to);
+            ++hulls;
+        }
     }
     if (hulls)
-        view_note(s, "%s: %d meshes are drawn by their convex hulls, for there are more than %d triangles", path, hulls,
-                  (int)TRIANGLES_MOST);
+        view_note(
+            s,
+            "%s: %d meshes are drawn by their convex hulls, for there are more than %d triangles",
+            path, hulls, (int)TRIANGLES_MOST);
     return SOA_OK;
 }
 
@@ -234,15 +254,19 @@ static soa_status choose_recorded(view_scene *s) {
         free(degree);
         return SOA_E_MEMORY;
     }
-    for (int i = 0; i < n; ++i) partner[i] = -1;
+    for (int i = 0; i < n; ++i)
+        partner[i] = -1;
     for (int i = 0; i < s->pair_count; ++i) {
         const int a = s->pairs[i].a, b = s->pairs[i].b;
-        ++degree[a], ++degree[b];
-        partner[a] = b, partner[b] = a;
+        ++degree[a];
+        ++degree[b];
+        partner[a] = b;
+        partner[b] = a;
         shown[a] = shown[b] = 1;
     }
     int taking_part = 0;
-    for (int i = 0; i < n; ++i) taking_part += shown[i];
+    for (int i = 0; i < n; ++i)
+        taking_part += shown[i];
     /* So many shapes are not recorded. */
     if (taking_part > VIEW_RECORDED) memset(shown, 0, (size_t)n * sizeof *shown);
     /* in the order above. */
@@ -266,14 +290,17 @@ static soa_status choose_recorded(view_scene *s) {
 
 static soa_status open_columns(view_scene *s) {
     static const char *const parts[6] = {"x", "y", "z", "fx", "fy", "fz"};
-    const size_t n = (size_t)s->contact_shapes, most = (size_t)s->nq + (size_t)s->nv + 1 + 6 * (n + 1);
-    s->column = malloc(most * sizeof *s->column), s->row = calloc(most, sizeof *s->row);
+    const size_t n = (size_t)s->contact_shapes,
+                 most = (size_t)s->nq + (size_t)s->nv + 1 + 6 * (n + 1);
+    s->column = malloc(most * sizeof *s->column);
+    s->row = calloc(most, sizeof *s->row);
     s->recorded_of = malloc((2 * n + 2) * sizeof *s->recorded_of);
     soa_status status = s->column && s->row && s->recorded_of ? SOA_OK : SOA_E_MEMORY;
     char name[600];
     const char *missing = NULL;
     int count = 0;
-    s->has_v = 1, s->phase_column = -1;
+    s->has_v = 1;
+    s->phase_column = -1;
     for (int rates = 0; !status && rates < 2 && !missing; ++rates)
         for (int b = 1; b <= s->bodies && !missing; ++b) {
             soa_body_info info;
@@ -292,7 +319,10 @@ static soa_status open_columns(view_scene *s) {
         view_note(s, "the record has no signal '%s', so that its machine cannot be drawn", missing);
     } else if (!status) {
         s->phase_column = soa_log_find_signal(s->from.log, "control.phase");
-        if (s->phase_column >= 0) s->column[count] = s->phase_column, s->phase_column = count++;
+        if (s->phase_column >= 0) {
+            s->column[count] = s->phase_column;
+            s->phase_column = count++;
+        }
         s->first_recorded = count;
         for (int i = 0; i < s->contact_shapes; ++i) {
             int at[6], all = s->shown[i];
@@ -301,8 +331,10 @@ static soa_status open_columns(view_scene *s) {
                 all = (at[k] = soa_log_find_signal(s->from.log, name)) >= 0;
             }
             if (!all) continue;
-            for (int k = 0; k < 6; ++k) s->column[count++] = at[k];
-            s->recorded_of[2 * s->recorded] = i, s->recorded_of[2 * s->recorded + 1] = s->partner[i];
+            for (int k = 0; k < 6; ++k)
+                s->column[count++] = at[k];
+            s->recorded_of[2 * s->recorded] = i;
+            s->recorded_of[2 * s->recorded + 1] = s->partner[i];
             ++s->recorded;
         }
         s->column_count = count;
@@ -312,23 +344,28 @@ static soa_status open_columns(view_scene *s) {
 
 soa_status view_scene_create(const view_source *source, view_scene **scene, soa_report *report) {
     if (!source || !scene || (source->world && !source->scenario))
-        return fail(report, SOA_E_ARGUMENT, "a scene needs a world with its scenario, a model or a log");
+        return fail(report, SOA_E_ARGUMENT,
+                    "a scene needs a world with its scenario, a model or a log");
     view_scene *s = calloc(1, sizeof *s);
     if (!s) return no_memory(report);
     s->from = *source;
     s->model = source->world ? soa_world_model(source->world) : source->model;
     soa_status status = SOA_OK;
     if (s->model) {
-        s->nq = soa_model_nq(s->model), s->nv = soa_model_nv(s->model), s->bodies = soa_model_body_count(s->model);
+        s->nq = soa_model_nq(s->model);
+        s->nv = soa_model_nv(s->model);
+        s->bodies = soa_model_body_count(s->model);
         status = soa_work_create(s->model, &s->work);
-        s->q = calloc((size_t)s->nq + 1, sizeof *s->q), s->v = calloc((size_t)s->nv + 1, sizeof *s->v);
+        s->q = calloc((size_t)s->nq + 1, sizeof *s->q);
+        s->v = calloc((size_t)s->nv + 1, sizeof *s->v);
         s->q_now = calloc((size_t)s->nq + 1, sizeof *s->q_now);
         if (!s->q || !s->v || !s->q_now) status = SOA_E_MEMORY;
-        if (!status && source->world)
-            memcpy(s->q, soa_world_q(source->world), (size_t)s->nq * sizeof *s->q),
-                s->t_made = soa_world_time(source->world);
-        else if (!status)
+        if (!status && source->world) {
+            memcpy(s->q, soa_world_q(source->world), (size_t)s->nq * sizeof *s->q);
+            s->t_made = soa_world_time(source->world);
+        } else if (!status) {
             soa_q_neutral(s->model, s->q);
+        }
         if (!status) status = open_shapes(s);
         if (!status) status = open_visuals(s);
         if (!status) status = choose_recorded(s);
@@ -338,7 +375,8 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
         const soa_scene_control *control = &source->scenario->control;
         s->phases = calloc((size_t)control->phase_count + 1, sizeof *s->phases);
         if (!s->phases) status = SOA_E_MEMORY;
-        for (int i = 0; !status && i < control->phase_count; ++i) s->phases[s->phase_count++] = control->phases[i].name;
+        for (int i = 0; !status && i < control->phase_count; ++i)
+            s->phases[s->phase_count++] = control->phases[i].name;
     }
     if (status) {
         view_scene_free(s);
@@ -351,17 +389,33 @@ soa_status view_scene_create(const view_source *source, view_scene **scene, soa_
 void view_scene_free(view_scene *s) {
     if (!s) return;
     for (int i = 0; i < s->shape_count; ++i) {
-        free(s->shapes[i].name), free(s->shapes[i].group);
+        free(s->shapes[i].name);
+        free(s->shapes[i].group);
         if (!s->shapes[i].shape) soa_hull_free(&s->shapes[i].hull);
     }
-    for (int i = 0; i < s->visual_count; ++i) soa_urdf_shape_list_free(&s->visuals[i]);
+    for (int i = 0; i < s->visual_count; ++i)
+        soa_urdf_shape_list_free(&s->visuals[i]);
     free(s->visuals);
-    for (int i = 0; i < s->note_count; ++i) free(s->notes[i]);
+    for (int i = 0; i < s->note_count; ++i)
+        free(s->notes[i]);
     view_scene_clear_summary(s);
     soa_work_free(s->work);
-    free(s->shapes), free(s->notes), free(s->summary), free(s->phases), free(s->pairs), free(s->near), free(s->bounds);
-    free(s->partner), free(s->shown), free(s->pose), free(s->column), free(s->row), free(s->recorded_of), free(s->q),
-        free(s->v), free(s->q_now);
+    free(s->shapes);
+    free(s->notes);
+    free(s->summary);
+    free(s->phases);
+    free(s->pairs);
+    free(s->near);
+    free(s->bounds);
+    free(s->partner);
+    free(s->shown);
+    free(s->pose);
+    free(s->column);
+    free(s->row);
+    free(s->recorded_of);
+    free(s->q);
+    free(s->v);
+    free(s->q_now);
     free(s);
 }
 
@@ -390,16 +444,19 @@ static void put_key(app_out *out, const char *key) {
     out_format(out, ", \"%s\": ", key);
 }
 static void put_text(app_out *out, const char *key, const char *text) {
-    put_key(out, key), out_string(out, text ? text : "");
+    put_key(out, key);
+    out_string(out, text ? text : "");
 }
 static void put_number(app_out *out, const char *key, double x) {
-    put_key(out, key), out_number(out, x);
+    put_key(out, key);
+    out_number(out, x);
 }
 static void put_place(app_out *out, const char *key, const soa_frame *f) {
     double place[7];
     memcpy(place, f->p, sizeof f->p);
     view_quaternion(f->R, place + 3);
-    put_key(out, key), out_vector(out, place, 7);
+    put_key(out, key);
+    out_vector(out, place, 7);
 }
 
 /* Writes the part of the scenario that a name "part.thing" belongs to. */
@@ -409,8 +466,10 @@ static void put_part(const view_scene *s, app_out *out, const char *name) {
     size_t longest = 0;
     for (int p = 0; sc && p < sc->part_count; ++p) {
         const size_t n = strlen(sc->parts[p].name);
-        if (n >= longest && !strncmp(name, sc->parts[p].name, n) && (name[n] == '.' || !name[n]))
-            part = sc->parts[p].name, longest = n;
+        if (n >= longest && !strncmp(name, sc->parts[p].name, n) && (name[n] == '.' || !name[n])) {
+            part = sc->parts[p].name;
+            longest = n;
+        }
     }
     put_text(out, "part", sc ? part : soa_model_name(s->model));
 }
@@ -421,17 +480,26 @@ static int has_axis(soa_joint_type type) {
 static void put_body(const view_scene *s, app_out *out, int b) {
     soa_body_info info;
     soa_model_body(s->model, b, &info);
-    out_text(out, "{\"name\": "), out_string(out, info.link);
+    out_text(out, "{\"name\": ");
+    out_string(out, info.link);
     put_part(s, out, info.link);
-    put_key(out, "parent"), out_format(out, "%d", info.parent);
+    put_key(out, "parent");
+    out_format(out, "%d", info.parent);
     put_place(out, "place", &info.placement);
     put_number(out, "mass", info.mass);
-    put_key(out, "com"), out_vector(out, info.com, 3);
-    put_key(out, "inertia"), out_vector(out, info.inertia, 6);
-    out_text(out, ", \"joint\": {\"name\": "), out_string(out, info.joint);
+    put_key(out, "com");
+    out_vector(out, info.com, 3);
+    put_key(out, "inertia");
+    out_vector(out, info.inertia, 6);
+    out_text(out, ", \"joint\": {\"name\": ");
+    out_string(out, info.joint);
     put_text(out, "type", soa_joint_type_name(info.type));
-    if (has_axis(info.type)) put_key(out, "axis"), out_vector(out, info.axis, 3);
-    out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", info.q_index, info.nq, info.v_index, info.nv);
+    if (has_axis(info.type)) {
+        put_key(out, "axis");
+        out_vector(out, info.axis, 3);
+    }
+    out_format(out, ", \"q\": %d, \"nq\": %d, \"v\": %d, \"nv\": %d", info.q_index, info.nq,
+               info.v_index, info.nv);
     if (isfinite(info.lower)) put_number(out, "lower", info.lower);
     if (isfinite(info.upper)) put_number(out, "upper", info.upper);
     put_text(out, "unit",
@@ -452,11 +520,13 @@ static double reach_of(view_scene *s) {
         soa_body_info info;
         soa_bounds box;
         if (shape->shape->type == SOA_SHAPE_PLANE) continue;
-        if (shape->body && (soa_model_body(s->model, shape->body, &info) || soa_pose(s->model, s->work, info.frame, &at)))
+        if (shape->body && (soa_model_body(s->model, shape->body, &info) ||
+                            soa_pose(s->model, s->work, info.frame, &at)))
             continue;
         at = soa_frame_compose(&at, &shape->place);
         if (soa_shape_bounds(shape->shape, &at, 0, &box)) continue;
-        for (int k = 0; k < 3; ++k) reach = fmax(reach, fmax(fabs(box.low[k]), fabs(box.high[k])));
+        for (int k = 0; k < 3; ++k)
+            reach = fmax(reach, fmax(fabs(box.low[k]), fabs(box.high[k])));
     }
     return fmin(reach, 1000);
 }
@@ -466,8 +536,10 @@ static void put_short(app_out *out, double x) {
     char text[40];
     if (!(fabs(x) < 1e9)) x = 0;
     const long long micro = llround(1e6 * x), size = micro < 0 ? -micro : micro;
-    int n = snprintf(text, sizeof text, "%s%lld.%06lld", micro < 0 ? "-" : "", size / 1000000, size % 1000000);
-    while (text[n - 1] == '0') --n;
+    int n = snprintf(text, sizeof text, "%s%lld.%06lld", micro < 0 ? "-" : "", size / 1000000,
+                     size % 1000000);
+    while (text[n - 1] == '0')
+        --n;
     if (text[n - 1] == '.') --n;
     out_bytes(out, text, (size_t)n);
 }
@@ -479,7 +551,8 @@ static void put_polytope(app_out *out, const soa_shape *shape, int is_mesh) {
         put_short(out, shape->vertices[i]);
     }
     if (is_mesh) out_text(out, "]]");
-    put_key(out, "faces"), out_char(out, '[');
+    put_key(out, "faces");
+    out_char(out, '[');
     for (int f = 0; f < shape->face_count; ++f) {
         out_text(out, f ? ",[" : "[");
         for (int k = shape->face_start[f]; k < shape->face_start[f + 1]; ++k)
@@ -490,7 +563,8 @@ static void put_polytope(app_out *out, const soa_shape *shape, int is_mesh) {
 }
 
 static void put_shape(view_scene *s, app_out *out, int index) {
-    static const char *const types[SOA_SHAPE_TYPE_COUNT] = {"sphere", "capsule", "box", "cylinder", "hull", "box"};
+    static const char *const types[SOA_SHAPE_TYPE_COUNT] = {"sphere",   "capsule", "box",
+                                                            "cylinder", "hull",    "box"};
     const view_shape *shape = &s->shapes[index];
     const soa_shape *core = shape_of(shape);
     const double grown = core->radius;
@@ -498,27 +572,41 @@ static void put_shape(view_scene *s, app_out *out, int index) {
     soa_frame place = shape->place;
     switch (core->type) {
     case SOA_SHAPE_BOX: /* with a margin: without the round edges */
-        for (int k = 0; k < 3; ++k) half[k] += grown;
+        for (int k = 0; k < 3; ++k)
+            half[k] += grown;
         radius = 0;
         break;
-    case SOA_SHAPE_CYLINDER: radius = half[0] + grown, half[2] += grown, half[0] = half[1] = radius; break;
+    case SOA_SHAPE_CYLINDER:
+        radius = half[0] + grown;
+        half[2] += grown;
+        half[0] = half[1] = radius;
+        break;
     case SOA_SHAPE_PLANE: { /* the top of a flat box */
         const double reach = 2 * reach_of(s), thin = 0.002 * reach;
-        half[0] = half[1] = reach, half[2] = thin, radius = 0;
-        for (int k = 0; k < 3; ++k) place.p[k] -= thin * place.R[3 * k + 2];
+        half[0] = half[1] = reach;
+        half[2] = thin;
+        radius = 0;
+        for (int k = 0; k < 3; ++k)
+            place.p[k] -= thin * place.R[3 * k + 2];
         break;
     }
     default: break;
     }
-    out_text(out, "{\"name\": "), out_string(out, shape->name);
+    out_text(out, "{\"name\": ");
+    out_string(out, shape->name);
     put_text(out, "group", shape->group);
-    put_key(out, "body"), out_format(out, "%d", shape->body);
+    put_key(out, "body");
+    out_format(out, "%d", shape->body);
     put_place(out, "place", &place);
     put_text(out, "role", shape->is_visual ? "visual" : "contact");
     put_text(out, "type", shape->is_mesh ? "mesh" : types[core->type]);
-    put_key(out, "half"), out_vector(out, half, 3);
+    put_key(out, "half");
+    out_vector(out, half, 3);
     put_number(out, "radius", radius);
-    if (shape->has_colour) put_key(out, "colour"), out_vector(out, shape->colour, 3);
+    if (shape->has_colour) {
+        put_key(out, "colour");
+        out_vector(out, shape->colour, 3);
+    }
     if (core->type == SOA_SHAPE_POLYTOPE) put_polytope(out, core, shape->is_mesh);
     out_char(out, '}');
 }
@@ -531,8 +619,10 @@ static void put_frames(const view_scene *s, app_out *out) {
         soa_model_frame(s->model, f, &frame);
         /* The body itself. */
         if (frame.body && !soa_model_body(s->model, frame.body, &info) && info.frame == f) continue;
-        out_text(out, count++ ? ",\n  {\"name\": " : "\n  {\"name\": "), out_string(out, frame.name);
-        put_key(out, "body"), out_format(out, "%d", frame.body);
+        out_text(out, count++ ? ",\n  {\"name\": " : "\n  {\"name\": ");
+        out_string(out, frame.name);
+        put_key(out, "body");
+        out_format(out, "%d", frame.body);
         put_place(out, "place", &frame.placement);
         out_char(out, '}');
     }
@@ -541,17 +631,20 @@ static void put_frames(const view_scene *s, app_out *out) {
 /* `place` rotated so that its z axis lies along `axis`: the shortest rotation to it or, if it
  * points down, to its opposite followed by half a turn about x. */
 static soa_frame along(const soa_frame *place, const double axis[3]) {
-    const double size = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]), up = axis[2] < 0 ? -1 : 1;
+    const double size = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]),
+                 up = axis[2] < 0 ? -1 : 1;
     soa_frame turn = soa_frame_identity();
     if (!(size > 0) || !isfinite(size)) return *place;
-    const double x = up * axis[0] / size, y = up * axis[1] / size, z = up * axis[2] / size, k = 1 / (1 + z);
-    const double R[9] = {1 - k * x * x, -up * k * x * y, up * x, -k * x * y, up * (1 - k * y * y), up * y, -x,
-                         -up * y,       up * z};
+    const double x = up * axis[0] / size, y = up * axis[1] / size, z = up * axis[2] / size,
+                 k = 1 / (1 + z);
+    const double R[9] = {
+        1 - k * x * x, -up * k * x * y, up * x, -k * x * y, up * (1 - k * y * y), up * y, -x,
+        -up * y,       up * z};
     memcpy(turn.R, R, sizeof R);
     return soa_frame_compose(place, &turn);
 }
-static void put_constraint(const view_scene *s, app_out *out, int index, const soa_constraint_def *def,
-                           const int frames[2]) {
+static void put_constraint(const view_scene *s, app_out *out, int index,
+                           const soa_constraint_def *def, const int frames[2]) {
     char made[32];
     const int is_loop = def->kind == SOA_LOOP;
     snprintf(made, sizeof made, "constraint %d", index + 1);
@@ -560,7 +653,8 @@ static void put_constraint(const view_scene *s, app_out *out, int index, const s
     for (int side = 0; side < 2; ++side) {
         soa_frame_info in = {.placement = soa_frame_identity()};
         if (frames[side] > 0 && soa_model_frame(s->model, frames[side], &in)) in.body = 0;
-        put_key(out, side ? "body_b" : "body_a"), out_format(out, "%d", in.body);
+        put_key(out, side ? "body_b" : "body_a");
+        out_format(out, "%d", in.body);
         if (def->kind == SOA_RATIO) continue; /* it has no place */
         soa_frame place = soa_frame_compose(&in.placement, side ? &def->place2 : &def->place1);
         if (is_loop && has_axis(def->joint))
@@ -578,20 +672,31 @@ static void put_constraints(const view_scene *s, app_out *out) {
     for (int i = 0; all && !soa_constraints_get_def(all, i, &def); ++i)
         put_constraint(s, out, i, &def, (int[]){def.frame1, def.frame2});
     for (int i = 0; !s->from.world && list && i < list->count; ++i)
-        put_constraint(s, out, i, &list->defs[i], (int[]){list->defs[i].frame1, list->defs[i].frame2});
+        put_constraint(s, out, i, &list->defs[i],
+                       (int[]){list->defs[i].frame1, list->defs[i].frame2});
 }
 
 static void put_signals(const view_scene *s, app_out *out) {
     soa_log_info info;
     if (s->from.log) soa_log_get_info(s->from.log, &info);
-    const int count = s->from.log ? info.signal_count : s->from.world ? soa_world_signal_count(s->from.world) : 0;
+    int count;
+    if (s->from.log) {
+        count = info.signal_count;
+    } else if (s->from.world) {
+        count = soa_world_signal_count(s->from.world);
+    } else {
+        count = 0;
+    }
     for (int i = 0; i < count; ++i) {
         const char *unit = "", *name;
-        if (s->from.log)
-            name = info.signals[i].name, unit = info.signals[i].unit;
-        else
+        if (s->from.log) {
+            name = info.signals[i].name;
+            unit = info.signals[i].unit;
+        } else {
             name = soa_world_signal_name(s->from.world, i, &unit);
-        out_text(out, i ? ", {\"name\": " : "{\"name\": "), out_string(out, name);
+        }
+        out_text(out, i ? ", {\"name\": " : "{\"name\": ");
+        out_string(out, name);
         put_text(out, "unit", unit);
         out_char(out, '}');
     }
@@ -607,17 +712,21 @@ static void put_events(view_scene *s, app_out *out) {
     int64_t slips = 0, count = 0;
     soa_log_event_info e;
     for (int64_t i = 0; info.events > EVENTS_MOST && i < info.events; ++i)
-        if (!soa_log_read_event(s->from.log, i, &e, NULL)) slips += !strcmp(e.kind, "slip") || !strcmp(e.kind, "stick");
+        if (!soa_log_read_event(s->from.log, i, &e, NULL))
+            slips += !strcmp(e.kind, "slip") || !strcmp(e.kind, "stick");
     for (int64_t i = 0; i < info.events; ++i) {
         const soa_status status = soa_log_read_event(s->from.log, i, &e, NULL);
         if (status == SOA_E_MEMORY) out->error = ENOMEM;
         if (status) break; /* the record is damaged from here on */
         const int slip = slips && (!strcmp(e.kind, "slip") || !strcmp(e.kind, "stick"));
-        if (slip || (count >= EVENTS_MOST && strcmp(e.kind, "phase")) || count >= 2 * EVENTS_MOST) continue;
-        out_text(out, count++ ? ",\n  {\"t\": " : "\n  {\"t\": "), out_number(out, e.t);
+        if (slip || (count >= EVENTS_MOST && strcmp(e.kind, "phase")) || count >= 2 * EVENTS_MOST)
+            continue;
+        out_text(out, count++ ? ",\n  {\"t\": " : "\n  {\"t\": ");
+        out_number(out, e.t);
         char text[300]; /* in a record it may have 65 kB */
         snprintf(text, sizeof text, "%s", e.text);
-        put_text(out, "kind", e.kind), put_text(out, "text", text);
+        put_text(out, "kind", e.kind);
+        put_text(out, "text", text);
         out_char(out, '}');
     }
     s->events = count;
@@ -628,10 +737,14 @@ static void put_scenario_text(const view_scene *s, app_out *out) {
     const char *text = "";
     size_t size = 0;
     soa_log_info info;
-    if (sc && sc->source)
-        text = sc->source, size = sc->source_size;
-    else if (s->from.log)
-        soa_log_get_info(s->from.log, &info), text = info.scenario, size = info.scenario_size;
+    if (sc && sc->source) {
+        text = sc->source;
+        size = sc->source_size;
+    } else if (s->from.log) {
+        soa_log_get_info(s->from.log, &info);
+        text = info.scenario;
+        size = info.scenario_size;
+    }
     if (size > 1 << 20) size = 1 << 20;
     char *copy = malloc(size + 1);
     if (!copy) {
@@ -647,16 +760,24 @@ static void put_scenario_text(const view_scene *s, app_out *out) {
 static void put_summary(const view_scene *s, app_out *out) {
     out_text(out, ",\n \"summary\": [");
     for (int i = 0; i < s->summary_count; ++i) {
-        out_text(out, i ? ",\n  [" : "\n  ["), out_string(out, s->summary[i].name), out_text(out, ", ");
-        out_string(out, s->summary[i].value), out_char(out, ']');
+        out_text(out, i ? ",\n  [" : "\n  [");
+        out_string(out, s->summary[i].name);
+        out_text(out, ", ");
+        out_string(out, s->summary[i].value);
+        out_char(out, ']');
     }
     out_text(out, "],\n \"notes\": [");
-    for (int i = 0; i < s->note_count; ++i) out_text(out, i ? ", " : ""), out_string(out, s->notes[i]);
+    for (int i = 0; i < s->note_count; ++i) {
+        out_text(out, i ? ", " : "");
+        out_string(out, s->notes[i]);
+    }
     out_char(out, ']');
 }
 soa_status view_summary_json(const view_scene *s, app_out *out) {
     const size_t before = out->size;
-    out_text(out, "{\"kind\": \"summary\""), put_summary(s, out), out_text(out, "}\n");
+    out_text(out, "{\"kind\": \"summary\"");
+    put_summary(s, out);
+    out_text(out, "}\n");
     if (!out->error) return SOA_OK;
     out->size = before;
     return SOA_E_MEMORY;
@@ -669,20 +790,36 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     soa_log_info info = {.first = 0, .last = 0};
     if (s->from.log) soa_log_get_info(s->from.log, &info);
     if (!info.samples) info.first = info.last = s->t_made;
-    const char *title = s->from.title    ? s->from.title
-                        : sc && sc->name ? sc->name
-                        : s->model       ? soa_model_name(s->model)
-                                         : "";
-    out_text(out, "{\"kind\": \"scene\", \"version\": 1"), put_text(out, "title", title);
+    const char *title;
+    if (s->from.title) {
+        title = s->from.title;
+    } else if (sc && sc->name) {
+        title = sc->name;
+    } else if (s->model) {
+        title = soa_model_name(s->model);
+    } else {
+        title = "";
+    }
+    out_text(out, "{\"kind\": \"scene\", \"version\": 1");
+    put_text(out, "title", title);
     put_text(out, "text", s->from.text ? s->from.text : sc && sc->text ? sc->text : "");
-    put_text(out, "source", s->from.kind), put_key(out, "live"), out_text(out, s->from.live ? "true" : "false");
+    put_text(out, "source", s->from.kind);
+    put_key(out, "live");
+    out_text(out, s->from.live ? "true" : "false");
     out_text(out, ",\n \"bodies\": [");
     if (drawn)
-        out_text(out, "\n  {\"name\": \"world\", \"part\": \"\", \"parent\": -1, \"place\": [0, 0, 0, 1, 0, 0, 0], "
+        out_text(out, "\n  {\"name\": \"world\", \"part\": \"\", \"parent\": -1, \"place\": [0, 0, "
+                      "0, 1, 0, 0, 0], "
                       "\"mass\": 0, \"com\": [0, 0, 0], \"inertia\": [0, 0, 0, 0, 0, 0]}");
-    for (int b = 1; b < drawn; ++b) out_text(out, ",\n  "), put_body(s, out, b);
+    for (int b = 1; b < drawn; ++b) {
+        out_text(out, ",\n  ");
+        put_body(s, out, b);
+    }
     out_text(out, "],\n \"shapes\": [");
-    for (int i = 0; drawn && i < s->shape_count; ++i) out_text(out, i ? ",\n  " : "\n  "), put_shape(s, out, i);
+    for (int i = 0; drawn && i < s->shape_count; ++i) {
+        out_text(out, i ? ",\n  " : "\n  ");
+        put_shape(s, out, i);
+    }
     out_text(out, "],\n \"frames\": [");
     if (drawn) put_frames(s, out);
     out_text(out, "],\n \"constraints\": [");
@@ -690,8 +827,13 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     out_text(out, "],\n \"signals\": [");
     put_signals(s, out);
     out_text(out, "],\n \"phases\": [");
-    for (int i = 0; i < s->phase_count; ++i) out_text(out, i ? ", " : ""), out_string(out, s->phases[i]);
-    out_text(out, "],\n \"time\": {\"first\": "), out_number(out, info.first), put_number(out, "last", info.last);
+    for (int i = 0; i < s->phase_count; ++i) {
+        out_text(out, i ? ", " : "");
+        out_string(out, s->phases[i]);
+    }
+    out_text(out, "],\n \"time\": {\"first\": ");
+    out_number(out, info.first);
+    put_number(out, "last", info.last);
     out_format(out, ", \"samples\": %lld", (long long)info.samples);
     put_number(out, "tick", s->from.world ? soa_world_tick_length(s->from.world) : 0);
     out_text(out, "},\n \"events\": [");
@@ -699,7 +841,8 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     out_char(out, ']');
     put_summary(s, out);
     put_scenario_text(s, out);
-    put_key(out, "q"), out_vector(out, s->q ? s->q : &(double){0}, drawn ? (size_t)s->nq : 0);
+    put_key(out, "q");
+    out_vector(out, s->q ? s->q : &(double){0}, drawn ? (size_t)s->nq : 0);
     out_text(out, "}\n");
     if (!out->error) return SOA_OK;
     out->size = before;

@@ -82,19 +82,22 @@ void view_contact_of(const view_scene *scene, const soa_world_contact *from, vie
 /* Writes a frame (message 1). A state that is not finite is drawn at the last good one. */
 soa_status view_frame(view_scene *scene, uint32_t id, const view_state *state, app_out *out);
 /* Frame of the world's present state. */
-soa_status view_frame_of_world(view_scene *scene, uint32_t id, const soa_world *world, app_out *out);
+soa_status view_frame_of_world(view_scene *scene, uint32_t id, const soa_world *world,
+                               app_out *out);
 /* Frame of the last sample of the scene's log that is not after t, with contacts as recorded.
  * SOA_E_ARGUMENT: no log, no samples, or no bodies. */
-soa_status view_frame_of_log(view_scene *scene, uint32_t id, double t, app_out *out, soa_report *report);
+soa_status view_frame_of_log(view_scene *scene, uint32_t id, double t, app_out *out,
+                             soa_report *report);
 /* Frame of one sample by its number. */
-soa_status view_frame_of_sample(view_scene *scene, uint32_t id, int64_t sample, app_out *out, soa_report *report);
+soa_status view_frame_of_sample(view_scene *scene, uint32_t id, int64_t sample, app_out *out,
+                                soa_report *report);
 
 /* Messages 2 and 3 from the scene's log. signals NULL: all. */
-soa_status view_overview(view_scene *scene, uint32_t id, const int *signals, int signal_count, double t0, double t1,
-                         int columns, app_out *out, soa_report *report);
+soa_status view_overview(view_scene *scene, uint32_t id, const int *signals, int signal_count,
+                         double t0, double t1, int columns, app_out *out, soa_report *report);
 /* Writes the samples in [t0, t1], at most `most` values in all. If there are more, the first ones,
  * and the message says so. */
-soa_status view_samples(view_scene *scene, uint32_t id, const int *signals, int signal_count, double t0, double t1,
-                        int64_t most, app_out *out, soa_report *report);
+soa_status view_samples(view_scene *scene, uint32_t id, const int *signals, int signal_count,
+                        double t0, double t1, int64_t most, app_out *out, soa_report *report);
 
 #endif

@@ -117,14 +117,16 @@ static double now(void) {
 int view_random_token(char *text, size_t size) {
     unsigned char bytes[64];
     if (size > sizeof bytes || getrandom(bytes, size, 0) != (ssize_t)size) return -1;
-    for (size_t i = 0; i < size; ++i) snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    for (size_t i = 0; i < size; ++i)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
     return 0;
 }
 /* Compares in a time that depends only on the length of `given`. */
 static int same_secret(const char *given, const char *own) {
     const size_t n = strlen(given), m = strlen(own);
     unsigned char differs = n != m;
-    for (size_t i = 0; i < n; ++i) differs |= (unsigned char)(given[i] ^ own[m ? i % m : 0]);
+    for (size_t i = 0; i < n; ++i)
+        differs |= (unsigned char)(given[i] ^ own[m ? i % m : 0]);
     return !differs;
 }
 static int is_own_host(const view_server *s, const char *host) {
@@ -153,7 +155,8 @@ static const char *refusal(const view_server *s, struct lws *wsi, int socket, in
             return "This server talks only to its own page.\n";
     }
     const int token = token_given(s, wsi);
-    if (token < 0 || (token == 0 && s->how.closed)) return "The address needs the token that soa view printed.\n";
+    if (token < 0 || (token == 0 && s->how.closed))
+        return "The address needs the token that soa view printed.\n";
     return NULL;
 }
 
@@ -203,16 +206,20 @@ static void end_late_peers(view_server *s) {
     const double t = now();
     for (int i = 0; i < CONNECTIONS; ++i) {
         view_peer *p = &s->peers[i];
-        if (p->wsi && !p->is_leaving && t - p->since > (p->has_asked ? download_most : request_most)) send_away(p);
+        if (p->wsi && !p->is_leaving &&
+            t - p->since > (p->has_asked ? download_most : request_most))
+            send_away(p);
     }
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
-static int put_header(struct lws *wsi, const char *name, const char *value, unsigned char **p, unsigned char *end) {
-    return lws_add_http_header_by_name(wsi, (const unsigned char *)name, (const unsigned char *)value,
-                                       (int)strlen(value), p, end);
+static int put_header(struct lws *wsi, const char *name, const char *value, unsigned char **p,
+                      unsigned char *end) {
+    return lws_add_http_header_by_name(wsi, (const unsigned char *)name,
+                                       (const unsigned char *)value, (int)strlen(value), p, end);
 }
-static const unsigned char *find(const unsigned char *at, const unsigned char *end, const char *text) {
+static const unsigned char *find(const unsigned char *at, const unsigned char *end,
+                                 const char *text) {
     const size_t n = strlen(text);
     for (; (size_t)(end - at) >= n; ++at)
         if (*at == (unsigned char)text[0] && !memcmp(at, text, n)) return at;
@@ -227,7 +234,8 @@ static void list_scripts(const unsigned char *page, size_t size, char *list, siz
     while (size && (at = find(at, end, "<script"))) {
         unsigned char digest[32];
         char text[64];
-        const unsigned char *start = find(at, end, ">"), *stop = start ? find(start, end, "</script>") : NULL;
+        const unsigned char *start = find(at, end, ">"),
+                            *stop = start ? find(start, end, "</script>") : NULL;
         if (!stop) return;
         view_sha256(start + 1, (size_t)(stop - start - 1), digest);
         lws_b64_encode_string((const char *)digest, 32, text, sizeof text);
@@ -237,7 +245,8 @@ static void list_scripts(const unsigned char *page, size_t size, char *list, siz
     }
 }
 /* Writes status line and headers. Returns 0, or -1. */
-static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t size, const char *scripts) {
+static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t size,
+                       const char *scripts) {
     static const char *const fixed[][2] = {
         {"x-content-type-options:", "nosniff"},
         {"x-frame-options:", "DENY"},
@@ -254,7 +263,8 @@ static int start_reply(struct lws *wsi, unsigned code, const char *type, size_t 
      * saves and computes itself. */
     snprintf(policy, sizeof policy,
              "default-src 'none'; script-src%s 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
-             "img-src data: blob:; font-src data:; worker-src blob:; connect-src data: blob: %s%s; base-uri 'none'; "
+             "img-src data: blob:; font-src data:; worker-src blob:; connect-src data: blob: %s%s; "
+             "base-uri 'none'; "
              "form-action 'none'; frame-ancestors 'none'",
              scripts, host[0] ? "ws://" : "", host);
     if (lws_add_http_common_headers(wsi, code, type, (lws_filepos_t)size, &p, end)) return -1;
@@ -289,7 +299,8 @@ static int on_request(view_server *s, struct lws *wsi, view_download *download, 
     else if (!strcmp(path, "/"))
         *download = (view_download){view_page, view_page_size};
     else if (!strcmp(path, "/playground")) {
-        if (!view_playground_size) return refuse(wsi, 404, "The playground is not built into this program.\n");
+        if (!view_playground_size)
+            return refuse(wsi, 404, "The playground is not built into this program.\n");
         *download = (view_download){view_playground, view_playground_size};
     } else if (!strcmp(path, "/socket"))
         return refuse(wsi, 426, "This is the page's socket.\n");
@@ -304,8 +315,11 @@ static int on_download(view_server *s, struct lws *wsi, view_download *d) {
     if (!d || !d->at) return 0;
     const size_t n = d->left < CHUNK ? d->left : CHUNK;
     memcpy(s->chunk + LWS_PRE, d->at, n);
-    d->at += n, d->left -= n;
-    if (lws_write(wsi, s->chunk + LWS_PRE, n, d->left ? LWS_WRITE_HTTP : LWS_WRITE_HTTP_FINAL) < (int)n) return -1;
+    d->at += n;
+    d->left -= n;
+    if (lws_write(wsi, s->chunk + LWS_PRE, n, d->left ? LWS_WRITE_HTTP : LWS_WRITE_HTTP_FINAL) <
+        (int)n)
+        return -1;
     if (d->left) {
         lws_callback_on_writable(wsi);
         return 0;
@@ -329,14 +343,21 @@ static int on_upgrade(view_server *s, struct lws *wsi) {
     char *uri = NULL;
     int length = 0, code = 403;
     const char *why = refusal(s, wsi, 1, &code);
-    if (!why && (lws_http_get_uri_and_method(wsi, &uri, &length) != LWSHUMETH_GET || !uri || length != 7 ||
-                 memcmp(uri, "/socket", 7)))
-        why = "There is no socket here.\n", code = 404;
-    if (!why &&
-        (lws_hdr_copy(wsi, protocol, sizeof protocol, WSI_TOKEN_PROTOCOL) <= 0 || strcmp(protocol, "soa-view-1")))
-        why = "The socket speaks soa-view-1.\n", code = 400;
+    if (!why && (lws_http_get_uri_and_method(wsi, &uri, &length) != LWSHUMETH_GET || !uri ||
+                 length != 7 || memcmp(uri, "/socket", 7))) {
+        why = "There is no socket here.\n";
+        code = 404;
+    }
+    if (!why && (lws_hdr_copy(wsi, protocol, sizeof protocol, WSI_TOKEN_PROTOCOL) <= 0 ||
+                 strcmp(protocol, "soa-view-1"))) {
+        why = "The socket speaks soa-view-1.\n";
+        code = 400;
+    }
     if (!why && s->client_count >= CLIENTS && token_given(s, wsi) > 0) end_oldest_watcher(s);
-    if (!why && s->client_count >= CLIENTS) why = "Too many pages look at this run.\n", code = 503;
+    if (!why && s->client_count >= CLIENTS) {
+        why = "Too many pages look at this run.\n";
+        code = 503;
+    }
     if (!why) return 0;
     refuse(wsi, code, why);
     return 1;
@@ -362,7 +383,8 @@ static void remember_hand(view_client *c, const view_message *m) {
     if (m->what == VIEW_RESET) c->pulls = c->hold_count = 0;
     if (m->what != VIEW_JOINT) return;
     int i = 0;
-    while (i < c->hold_count && c->holds[i] != m->q) ++i;
+    while (i < c->hold_count && c->holds[i] != m->q)
+        ++i;
     if (m->has_value && i == c->hold_count && i < SOA_WORLD_PULLS) c->holds[c->hold_count++] = m->q;
     if (!m->has_value && i < c->hold_count) c->holds[i] = c->holds[--c->hold_count];
 }
@@ -381,7 +403,8 @@ static void on_message(view_server *s, view_client *c) {
     view_message m;
     char why[100];
     const double t = now();
-    c->tokens = fmin(burst_most, c->tokens + rate_most * (t - c->told)), c->told = t;
+    c->tokens = fmin(burst_most, c->tokens + rate_most * (t - c->told));
+    c->told = t;
     if (c->tokens < 1) {
         complain(c, "too many messages");
         return;
@@ -396,7 +419,8 @@ static void on_message(view_server *s, view_client *c) {
             c->pending[c->pending_count++] = m;
         ask_to_write(c);
     } else if (!c->may_command) {
-        snprintf(c->error, sizeof c->error, "this page may only watch; open the address that soa view printed");
+        snprintf(c->error, sizeof c->error,
+                 "this page may only watch; open the address that soa view printed");
         ask_to_write(c);
     } else if (view_session_command(s->session, &m, why)) {
         /* A valid request that cannot be done: not counted as a bad one. */
@@ -405,15 +429,26 @@ static void on_message(view_server *s, view_client *c) {
     } else
         remember_hand(c, &m);
 }
-static int on_bytes(view_server *s, view_client *c, struct lws *wsi, const char *bytes, size_t size) {
+static int on_bytes(view_server *s, view_client *c, struct lws *wsi, const char *bytes,
+                    size_t size) {
     if (c->closing) return 0; /* the connection is being closed */
-    if (lws_is_first_fragment(wsi)) c->in_size = 0, c->fragments = 0, c->skipping = 0;
+    if (lws_is_first_fragment(wsi)) {
+        c->in_size = 0;
+        c->fragments = 0;
+        c->skipping = 0;
+    }
     const int last = lws_is_final_fragment(wsi) && !lws_remaining_packet_payload(wsi);
     if (!c->skipping) {
-        const char *why = lws_frame_is_binary(wsi)                ? "messages are text"
-                          : size > VIEW_MESSAGE_MOST - c->in_size ? "a message has at most 4096 bytes"
-                          : ++c->fragments > FRAGMENTS            ? "a message in too many pieces"
-                                                                  : NULL;
+        const char *why;
+        if (lws_frame_is_binary(wsi)) {
+            why = "messages are text";
+        } else if (size > VIEW_MESSAGE_MOST - c->in_size) {
+            why = "a message has at most 4096 bytes";
+        } else if (++c->fragments > FRAGMENTS) {
+            why = "a message in too many pieces";
+        } else {
+            why = NULL;
+        }
         if (why) {
             c->skipping = 1;
             /* The total length is not known. */
@@ -449,18 +484,26 @@ static int send_scene(view_server *s, view_client *c) {
     view_session_look(s->session, &s->state);
     start_message(&s->out);
     if (view_scene_json(scene, &s->out)) return -1;
-    c->has_scene = 1, c->want_state = 1, c->summaries_seen = s->state.summaries;
-    c->events = view_event_count(scene), c->events_at = s->state.events, c->record = s->state.record;
+    c->has_scene = 1;
+    c->want_state = 1;
+    c->summaries_seen = s->state.summaries;
+    c->events = view_event_count(scene);
+    c->events_at = s->state.events;
+    c->record = s->state.record;
     return send_message(c, &s->out, LWS_WRITE_TEXT);
 }
 static int send_summary(view_server *s, view_client *c) {
     start_message(&s->out);
     c->summaries_seen = s->state.summaries;
-    return view_summary_json(view_session_scene(s->session), &s->out) ? -1 : send_message(c, &s->out, LWS_WRITE_TEXT);
+    return view_summary_json(view_session_scene(s->session), &s->out)
+               ? -1
+               : send_message(c, &s->out, LWS_WRITE_TEXT);
 }
 static int send_error(view_server *s, view_client *c) {
     start_message(&s->out);
-    out_text(&s->out, "{\"kind\": \"error\", \"text\": "), out_string(&s->out, c->error), out_char(&s->out, '}');
+    out_text(&s->out, "{\"kind\": \"error\", \"text\": ");
+    out_string(&s->out, c->error);
+    out_char(&s->out, '}');
     c->error[0] = 0;
     return send_message(c, &s->out, LWS_WRITE_TEXT);
 }
@@ -468,24 +511,34 @@ static int send_state(view_server *s, view_client *c) {
     const view_session_state *x = &s->state;
     app_out *out = &s->out;
     start_message(out);
-    out_format(out, "{\"kind\": \"state\", \"live\": %s, \"playing\": %s, \"ended\": %s, \"speed\": ",
-               x->live ? "true" : "false", x->playing ? "true" : "false", x->ended ? "true" : "false");
+    out_format(
+        out, "{\"kind\": \"state\", \"live\": %s, \"playing\": %s, \"ended\": %s, \"speed\": ",
+        x->live ? "true" : "false", x->playing ? "true" : "false", x->ended ? "true" : "false");
     out_number(out, x->speed);
-    out_text(out, ", \"t\": "), out_number(out, x->t);
-    out_text(out, ", \"first\": "), out_number(out, x->first);
-    out_text(out, ", \"last\": "), out_number(out, x->last);
-    out_text(out, ", \"factor\": "), out_number(out, x->factor);
+    out_text(out, ", \"t\": ");
+    out_number(out, x->t);
+    out_text(out, ", \"first\": ");
+    out_number(out, x->first);
+    out_text(out, ", \"last\": ");
+    out_number(out, x->last);
+    out_text(out, ", \"factor\": ");
+    out_number(out, x->factor);
     out_format(out, ", \"commands\": %s", c->may_command ? "true" : "false");
     out_format(out, ", \"ticks\": %llu, \"phase\": ", (unsigned long long)x->tick);
-    out_string(out, x->phase), out_char(out, '}');
-    c->want_state = 0, c->stated = now();
+    out_string(out, x->phase);
+    out_char(out, '}');
+    c->want_state = 0;
+    c->stated = now();
     return send_message(c, out, LWS_WRITE_TEXT);
 }
 /* Sends events since the last call; after a reset from the beginning. */
 static int send_events(view_server *s, view_client *c) {
     soa_log *log = view_session_log(s->session);
     app_out *out = &s->out;
-    if (c->record != s->state.record) c->record = s->state.record, c->events = c->events_at = 0;
+    if (c->record != s->state.record) {
+        c->record = s->state.record;
+        c->events = c->events_at = 0;
+    }
     start_message(out);
     out_format(out, "{\"kind\": \"events\", \"from\": %lld, \"list\": [", (long long)c->events);
     int count = 0;
@@ -497,9 +550,13 @@ static int send_events(view_server *s, view_client *c) {
         }
         /* Long lists are limited to phases. */
         if (c->events + count >= EVENTS_MOST && strcmp(e.kind, "phase")) continue;
-        out_text(out, count++ ? ", {\"t\": " : "{\"t\": "), out_number(out, e.t);
-        out_text(out, ", \"kind\": "), out_string(out, e.kind);
-        out_text(out, ", \"text\": "), out_string(out, e.text), out_char(out, '}');
+        out_text(out, count++ ? ", {\"t\": " : "{\"t\": ");
+        out_number(out, e.t);
+        out_text(out, ", \"kind\": ");
+        out_string(out, e.kind);
+        out_text(out, ", \"text\": ");
+        out_string(out, e.text);
+        out_char(out, '}');
     }
     out_text(out, "]}");
     c->events += count;
@@ -510,13 +567,16 @@ static int send_answer(view_server *s, view_client *c) {
     soa_report report;
     memmove(c->pending, c->pending + 1, (size_t)--c->pending_count * sizeof *c->pending);
     start_message(&s->out);
-    if (!view_session_answer(s->session, &m, &s->out, &report)) return send_message(c, &s->out, LWS_WRITE_BINARY);
+    if (!view_session_answer(s->session, &m, &s->out, &report))
+        return send_message(c, &s->out, LWS_WRITE_BINARY);
     if (s->out.error) out_free(&s->out);
-    snprintf(c->error, sizeof c->error, "%s", report.text[0] ? report.text : soa_status_text(report.status));
+    snprintf(c->error, sizeof c->error, "%s",
+             report.text[0] ? report.text : soa_status_text(report.status));
     return send_error(s, c);
 }
 static int send_frame(view_server *s, view_client *c) {
-    c->frame_serial = s->frame_serial, c->framed = now();
+    c->frame_serial = s->frame_serial;
+    c->framed = now();
     return send_message(c, &s->frame, LWS_WRITE_BINARY);
 }
 
@@ -525,7 +585,8 @@ static int on_writable(view_server *s, view_client *c) {
     if (c->error[0] && c->has_scene)
         bad = send_error(s, c);
     else if (c->closing) {
-        lws_close_reason(c->wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION, (unsigned char *)"too many mistakes", 17);
+        lws_close_reason(c->wsi, LWS_CLOSE_STATUS_POLICY_VIOLATION,
+                         (unsigned char *)"too many mistakes", 17);
         return -1;
     } else if (!c->has_scene)
         bad = send_scene(s, c);
@@ -542,8 +603,9 @@ static int on_writable(view_server *s, view_client *c) {
     else
         return 0;
     if (bad) return -1;
-    if (c->error[0] || c->closing || c->pending_count || c->want_state || c->summaries_seen != s->state.summaries ||
-        c->record != s->state.record || c->events_at < s->state.events)
+    if (c->error[0] || c->closing || c->pending_count || c->want_state ||
+        c->summaries_seen != s->state.summaries || c->record != s->state.record ||
+        c->events_at < s->state.events)
         ask_to_write(c);
     return 0;
 }
@@ -555,14 +617,16 @@ static void look(view_server *s) {
     view_session_look(s->session, &s->state);
     const view_session_state *x = &s->state, *y = &s->before;
     const int changed = x->done != y->done || x->playing != y->playing || x->ended != y->ended ||
-                        x->record != y->record || x->speed != y->speed || (!x->playing && x->tick != y->tick);
+                        x->record != y->record || x->speed != y->speed ||
+                        (!x->playing && x->tick != y->tick);
     const double t = now();
     if (x->live && s->clients) {
         uint64_t serial = s->frame_serial;
         start_message(&s->out);
         if (view_session_frame(s->session, 0, &serial, &s->out) == 1) {
             const app_out older = s->frame;
-            s->frame = s->out, s->out = older;
+            s->frame = s->out;
+            s->out = older;
             s->frame_serial = serial;
         }
     }
@@ -572,9 +636,10 @@ static void look(view_server *s) {
             c->errors_seen = x->errors;
             snprintf(c->error, sizeof c->error, "%s", x->error);
         }
-        if (changed || ((x->playing || x->last != y->last) && t - c->stated >= state_period)) c->want_state = 1;
-        if (c->want_state || c->error[0] || c->summaries_seen != x->summaries || c->frame_serial < s->frame_serial ||
-            c->events_at < x->events || c->record != x->record)
+        if (changed || ((x->playing || x->last != y->last) && t - c->stated >= state_period))
+            c->want_state = 1;
+        if (c->want_state || c->error[0] || c->summaries_seen != x->summaries ||
+            c->frame_serial < s->frame_serial || c->events_at < x->events || c->record != x->record)
             ask_to_write(c);
     }
 }
@@ -595,7 +660,9 @@ static void add_client(view_server *s, view_client *c, struct lws *wsi) {
     c->may_command = token_given(s, wsi) > 0;
     remove_peer(s, wsi);
     view_session_hold(s->session, 0);
-    s->clients = c, ++s->client_count, s->was_visited = 1;
+    s->clients = c;
+    ++s->client_count;
+    s->was_visited = 1;
     c->errors_seen = s->state.errors;
     if (s->how.begin && !s->begun && c->may_command) {
         const view_message play = {.what = VIEW_PLAY};
@@ -608,7 +675,8 @@ static void add_client(view_server *s, view_client *c, struct lws *wsi) {
 }
 static void remove_client(view_server *s, view_client *c) {
     view_client **at = &s->clients;
-    while (*at && *at != c) at = &(*at)->next;
+    while (*at && *at != c)
+        at = &(*at)->next;
     if (!*at) return;
     *at = c->next;
     if (!c->is_leaving) --s->client_count;
@@ -616,7 +684,8 @@ static void remove_client(view_server *s, view_client *c) {
     if (s->session && !s->clients) view_session_hold(s->session, 1);
 }
 
-static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t size) {
+static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                    size_t size) {
     view_server *s = wsi && lws_get_context(wsi) ? lws_context_user(lws_get_context(wsi)) : NULL;
     switch (reason) {
     case LWS_CALLBACK_SERVER_NEW_CLIENT_INSTANTIATED:
@@ -638,7 +707,8 @@ static int callback(struct lws *wsi, enum lws_callback_reasons reason, void *use
         if (user) remove_client(s, user);
         return 0;
     case LWS_CALLBACK_EVENT_WAIT_CANCELLED:
-        if (s && s->session && s->clients && !strcmp(lws_get_protocol(wsi)->name, "soa-view-1")) look(s);
+        if (s && s->session && s->clients && !strcmp(lws_get_protocol(wsi)->name, "soa-view-1"))
+            look(s);
         return 0;
     default: return 0;
     }
@@ -659,7 +729,8 @@ static soa_status fail(soa_report *report, const char *text, const char *address
 }
 
 static void add_host(view_server *s, const char *name, int port) {
-    if (s->host_count < HOSTS) snprintf(s->host[s->host_count++], sizeof s->host[0], "%.60s:%d", name, port);
+    if (s->host_count < HOSTS)
+        snprintf(s->host[s->host_count++], sizeof s->host[0], "%.60s:%d", name, port);
 }
 /* Host names accepted by the server; the first is printed. */
 static void name_hosts(view_server *s, const char *address, int port) {
@@ -670,13 +741,17 @@ static void name_hosts(view_server *s, const char *address, int port) {
         for (int loopback = 0; loopback < 2; ++loopback)
             for (const struct ifaddrs *i = list; i; i = i->ifa_next) {
                 struct sockaddr_in at;
-                if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_LOOPBACK) != !loopback)
+                if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+                    !(i->ifa_flags & IFF_LOOPBACK) != !loopback)
                     continue;
                 memcpy(&at, i->ifa_addr, sizeof at);
                 if (inet_ntop(AF_INET, &at.sin_addr, name, sizeof name)) add_host(s, name, port);
             }
         freeifaddrs(list);
-        if (!gethostname(name, sizeof name - 1)) name[sizeof name - 1] = 0, add_host(s, name, port);
+        if (!gethostname(name, sizeof name - 1)) {
+            name[sizeof name - 1] = 0;
+            add_host(s, name, port);
+        }
     }
     if (!everywhere || !s->host_count) add_host(s, everywhere ? "127.0.0.1" : address, port);
     if (everywhere || !strncmp(address, "127.", 4)) add_host(s, "localhost", port);
@@ -694,7 +769,8 @@ static int listen_error(const char *address, int port) {
     return error;
 }
 
-soa_status view_server_open(const view_server_options *options, view_server **server, soa_report *report) {
+soa_status view_server_open(const view_server_options *options, view_server **server,
+                            soa_report *report) {
     view_server *s = calloc(1, sizeof *s);
     const char *address = options->address ? options->address : "127.0.0.1";
     if (!s) return fail(report, "no memory for a server at %.60s:%d", address, options->port);
@@ -706,7 +782,8 @@ soa_status view_server_open(const view_server_options *options, view_server **se
         return SOA_E_FILE;
     }
     s->how = *options;
-    out_start(&s->out, -1), out_start(&s->frame, -1);
+    out_start(&s->out, -1);
+    out_start(&s->frame, -1);
     list_scripts(view_page, view_page_size, s->scripts[0], sizeof s->scripts[0]);
     list_scripts(view_playground, view_playground_size, s->scripts[1], sizeof s->scripts[1]);
     lws_set_log_level(0, NULL);
@@ -735,7 +812,8 @@ soa_status view_server_open(const view_server_options *options, view_server **se
         return fail(report, "cannot listen at %.60s:%d", address, options->port);
     }
     name_hosts(s, address, port);
-    snprintf(s->address, sizeof s->address, "http://%s/%s%s", s->host[0], "?token=", options->token);
+    snprintf(s->address, sizeof s->address, "http://%s/%s%s", s->host[0],
+             "?token=", options->token);
     *server = s;
     return SOA_OK;
 }
@@ -750,8 +828,10 @@ soa_status view_server_run(view_server *s, view_session *session, soa_report *re
     s->session = session;
     lws_sul_schedule(s->context, 0, &s->timer, on_timer, 1);
     soa_status status = SOA_OK;
-    while (!status && !(s->how.stop && s->how.stop()) && !(s->how.once && s->was_visited && !s->clients))
-        if (lws_service(s->context, 0) < 0) status = fail(report, "the network at %.100s failed (%d)", s->address, 0);
+    while (!status && !(s->how.stop && s->how.stop()) &&
+           !(s->how.once && s->was_visited && !s->clients))
+        if (lws_service(s->context, 0) < 0)
+            status = fail(report, "the network at %.100s failed (%d)", s->address, 0);
     s->session = NULL;
     lws_sul_cancel(&s->timer);
     return status;
@@ -759,6 +839,7 @@ soa_status view_server_run(view_server *s, view_session *session, soa_report *re
 void view_server_close(view_server *s) {
     if (!s) return;
     if (s->context) lws_context_destroy(s->context);
-    out_free(&s->out), out_free(&s->frame);
+    out_free(&s->out);
+    out_free(&s->frame);
     free(s);
 }

@@ -18,7 +18,8 @@ typedef struct view_server_options {
 
 /* Listens from here on, answers from view_server_run on. The server does not own the session.
  * Allocates. */
-soa_status view_server_open(const view_server_options *options, view_server **server, soa_report *report);
+soa_status view_server_open(const view_server_options *options, view_server **server,
+                            soa_report *report);
 /* Address such as "http://127.0.0.1:40123/", with the token. */
 const char *view_server_address(const view_server *server);
 /* For view_session_options.wake, with the server as argument: news from another thread. */

@@ -139,7 +139,8 @@ static char *text_of(const char *format, ...) {
 }
 /* Gives the new journal its name and opens it for reading. */
 static soa_status named_log(view_session *s, const char *path, soa_log **log, soa_report *report) {
-    if (soa_journal_flush(s->journal)) return fail(report, SOA_E_FILE, "the record cannot be written");
+    if (soa_journal_flush(s->journal))
+        return fail(report, SOA_E_FILE, "the record cannot be written");
     return soa_log_open(path, log, report);
 }
 /* Opens a journal in a new folder. Both names are removed as soon as the files are open, so they
@@ -151,7 +152,8 @@ static soa_status open_unnamed(view_session *s, soa_log **log, soa_report *repor
     soa_status status = SOA_E_MEMORY;
     if (folder && !mkdtemp(folder)) {
         char text[256];
-        snprintf(text, sizeof text, "%.140s: no place for the record: %.80s", folder, strerror(errno));
+        snprintf(text, sizeof text, "%.140s: no place for the record: %.80s", folder,
+                 strerror(errno));
         status = fail(report, SOA_E_FILE, text);
     } else if (folder) {
         path = text_of("%s/run.soalog", folder);
@@ -171,7 +173,8 @@ static soa_status open_record(view_session *s, soa_log **log, soa_report *report
     if (!s->how.record) return open_unnamed(s, log, report);
     if (!s->record_path) s->record_path = text_of("%s", s->how.record);
     if (!s->record_path) return SOA_E_MEMORY;
-    const soa_status status = soa_world_create_journal(s->world, s->record_path, &s->journal, report);
+    const soa_status status =
+        soa_world_create_journal(s->world, s->record_path, &s->journal, report);
     return status ? status : named_log(s, s->record_path, log, report);
 }
 /* Name of the record after a reset, NAME-2.soalog for NAME.soalog: the first number that is not in
@@ -180,7 +183,9 @@ static char *next_record(const view_session *s, char why[200]) {
     static const char end[] = ".soalog";
     const char *name = s->how.record;
     const size_t length = strlen(name);
-    const size_t tail = length > sizeof end - 1 && !strcmp(name + length - (sizeof end - 1), end) ? sizeof end - 1 : 0;
+    const size_t tail = length > sizeof end - 1 && !strcmp(name + length - (sizeof end - 1), end)
+                            ? sizeof end - 1
+                            : 0;
     for (int number = 2; number <= RECORDS_MOST; ++number) {
         struct stat about;
         char *path = text_of("%.*s-%d%s", (int)(length - tail), name, number, name + length - tail);
@@ -191,8 +196,9 @@ static char *next_record(const view_session *s, char why[200]) {
         if (lstat(path, &about) && errno == ENOENT) return path;
         free(path);
     }
-    snprintf(why, 200, "%.80s has %d records already; the run was not reset, remove some or end the program", name,
-             RECORDS_MOST);
+    snprintf(why, 200,
+             "%.80s has %d records already; the run was not reset, remove some or end the program",
+             name, RECORDS_MOST);
     return NULL;
 }
 /* True if an unnamed record has reached its limit. Then the run is paused, and the page says what
@@ -207,8 +213,10 @@ static int is_full(view_session *s) {
 static void close_record(view_session *s, int complete) {
     soa_report report = {.body = -1};
     if (s->is_closed || !s->journal) return;
-    soa_status status = complete ? soa_journal_close(s->journal, &report) : soa_journal_abandon(s->journal, &report);
-    s->journal = NULL, s->is_closed = 1;
+    soa_status status = complete ? soa_journal_close(s->journal, &report)
+                                 : soa_journal_abandon(s->journal, &report);
+    s->journal = NULL;
+    s->is_closed = 1;
     s->closed.status = status;
     snprintf(s->closed.text, sizeof s->closed.text, "%.250s", report.text);
 }
@@ -221,13 +229,19 @@ static void publish(view_session *s) {
     memcpy(s->v, soa_world_v(s->world), (size_t)s->nv * sizeof *s->v);
     const int touching = soa_world_contacts(s->world, s->contacts, CONTACTS);
     s->contact_count = touching < CONTACTS ? touching : CONTACTS;
-    s->t = soa_world_time(s->world), s->phase = soa_world_phase(s->world);
+    s->t = soa_world_time(s->world);
+    s->phase = soa_world_phase(s->world);
     ++s->serial;
-    s->state.t = s->t, s->state.playing = s->playing, s->state.ended = s->ended, s->state.speed = s->speed;
-    s->state.record = s->record, s->state.tick = s->tick;
+    s->state.t = s->t;
+    s->state.playing = s->playing;
+    s->state.ended = s->ended;
+    s->state.speed = s->speed;
+    s->state.record = s->record;
+    s->state.tick = s->tick;
     if (wall - s->factor_at >= factor_period) {
         s->state.factor = s->playing ? (s->t - s->factor_t) / (wall - s->factor_at) : 0;
-        s->factor_at = wall, s->factor_t = s->t;
+        s->factor_at = wall;
+        s->factor_t = s->t;
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -239,17 +253,21 @@ static void say(view_session *s, const char *text) {
 }
 static void flush_record(view_session *s) {
     if (s->journal) soa_journal_flush(s->journal);
-    s->flushed = now(), s->dirty = 0;
+    s->flushed = now();
+    s->dirty = 0;
 }
 
 /* Makes the summary that `soa sim` would print of the run so far. Costs about one evaluation of the
  * forces. */
 static void sum_up(view_session *s) {
     soa_world_summary summary;
-    s->summed = now(), s->unsummed = 0;
+    s->summed = now();
+    s->unsummed = 0;
     if (soa_world_summarise(s->world, &summary)) return;
     pthread_mutex_lock(&s->lock);
-    s->summary = summary, s->summary_over = s->ended, ++s->summary_serial;
+    s->summary = summary;
+    s->summary_over = s->ended;
+    ++s->summary_serial;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -261,7 +279,8 @@ static void stop_full(view_session *s) {
     if (s->said_full) return;
     s->said_full = 1;
     snprintf(text, sizeof text,
-             "paused: the record has reached %.0f MB; reset begins it anew, --history allows more, --record keeps it",
+             "paused: the record has reached %.0f MB; reset begins it anew, --history allows more, "
+             "--record keeps it",
              s->how.room / 1e6);
     say(s, text);
 }
@@ -281,7 +300,8 @@ static int respond(view_session *s, const double *torque, const soa_wrench *wren
     memset(s->torque, 0, (size_t)s->nv * sizeof *s->torque);
     /* q_new has nq >= nv numbers. */
     if (soa_aba(model, s->work, q, s->v_new, s->torque, NULL, 0, s->q_new)) return -1;
-    for (int i = 0; i < s->nv; ++i) out[i] -= s->q_new[i];
+    for (int i = 0; i < s->nv; ++i)
+        out[i] -= s->q_new[i];
     return 0;
 }
 /* Effective mass at a point of a body, mean of three directions; 0: not found. */
@@ -290,16 +310,20 @@ static double mass_at(view_session *s, int body, const double at[3]) {
     soa_body_info info;
     soa_frame pose;
     double arm[3], ease = 0;
-    if (soa_model_body(model, body, &info) || soa_kinematics(model, s->work, soa_world_q(s->world), NULL, NULL) ||
+    if (soa_model_body(model, body, &info) ||
+        soa_kinematics(model, s->work, soa_world_q(s->world), NULL, NULL) ||
         soa_pose(model, s->work, info.frame, &pose))
         return 0;
-    for (int k = 0; k < 3; ++k) arm[k] = pose.R[3 * k] * at[0] + pose.R[3 * k + 1] * at[1] + pose.R[3 * k + 2] * at[2];
+    for (int k = 0; k < 3; ++k)
+        arm[k] = pose.R[3 * k] * at[0] + pose.R[3 * k + 1] * at[1] + pose.R[3 * k + 2] * at[2];
     for (int k = 0; k < 3; ++k) {
         soa_wrench w = {.frame = info.frame, .axes = SOA_AXES_WORLD};
         double f[3] = {0}, V[6];
         f[k] = 1;
-        for (int j = 0; j < 3; ++j)
-            w.value[j] = arm[(j + 1) % 3] * f[(j + 2) % 3] - arm[(j + 2) % 3] * f[(j + 1) % 3], w.value[3 + j] = f[j];
+        for (int j = 0; j < 3; ++j) {
+            w.value[j] = arm[(j + 1) % 3] * f[(j + 2) % 3] - arm[(j + 2) % 3] * f[(j + 1) % 3];
+            w.value[3 + j] = f[j];
+        }
         memset(s->torque, 0, (size_t)s->nv * sizeof *s->torque);
         /* J times it. */
         if (respond(s, s->torque, &w, s->response) ||
@@ -318,7 +342,8 @@ static double inertia_of(view_session *s, int v) {
 }
 
 static void set_pulls(view_session *s) {
-    const soa_status status = soa_world_set_pulls(s->world, &s->pull, s->pulling, s->holds, s->hold_count);
+    const soa_status status =
+        soa_world_set_pulls(s->world, &s->pull, s->pulling, s->holds, s->hold_count);
     if (status) say(s, soa_status_text(status));
 }
 /* Records an event, once: repeated moves at the same instant are not recorded again. */
@@ -332,7 +357,8 @@ static void note(view_session *s, const char *text) {
 }
 
 static void pull(view_session *s, const view_message *m) {
-    const int same = s->pulling && s->pull.body == m->body && !memcmp(s->pull.at, m->at, sizeof m->at);
+    const int same =
+        s->pulling && s->pull.body == m->body && !memcmp(s->pull.at, m->at, sizeof m->at);
     soa_body_info info;
     if (soa_model_body(soa_world_model(s->world), m->body, &info)) return;
     if (!same) {
@@ -345,7 +371,8 @@ static void pull(view_session *s, const view_message *m) {
         snprintf(text, sizeof text, "%.140s pulled", info.link);
         note(s, text);
         s->pull = (soa_world_pull){.body = m->body};
-        s->pull.stiffness = mass * pull_rate * pull_rate, s->pull.damping = 2 * mass * pull_rate;
+        s->pull.stiffness = mass * pull_rate * pull_rate;
+        s->pull.damping = 2 * mass * pull_rate;
         s->pull.most = 200 * mass;
         memcpy(s->pull.at, m->at, sizeof m->at);
         s->pulling = 1;
@@ -356,7 +383,8 @@ static void pull(view_session *s, const view_message *m) {
 
 static int joint_of(const view_session *s, int q, soa_body_info *info) {
     for (int b = 1; b <= s->bodies; ++b)
-        if (!soa_model_body(soa_world_model(s->world), b, info) && info->q_index == q && info->nq == 1 && info->nv == 1)
+        if (!soa_model_body(soa_world_model(s->world), b, info) && info->q_index == q &&
+            info->nq == 1 && info->nv == 1)
             return 0;
     return -1;
 }
@@ -382,16 +410,20 @@ static void draw_joint(view_session *s, const view_message *m) {
         soa_report report;
         memcpy(s->q_new, soa_world_q(s->world), (size_t)s->nq * sizeof *s->q_new);
         memcpy(s->v_new, soa_world_v(s->world), (size_t)s->nv * sizeof *s->v_new);
-        s->q_new[info.q_index] = value, s->v_new[info.v_index] = 0;
+        s->q_new[info.q_index] = value;
+        s->v_new[info.v_index] = 0;
         release_joint(s, info.v_index);
-        if (soa_world_set_state(s->world, s->q_new, s->v_new, &report))
+        if (soa_world_set_state(s->world, s->q_new, s->v_new, &report)) {
             say(s, report.text);
-        else
-            s->moved = 1, note(s, text);
+        } else {
+            s->moved = 1;
+            note(s, text);
+        }
         return;
     }
     int i = 0;
-    while (i < s->hold_count && s->holds[i].v != info.v_index) ++i;
+    while (i < s->hold_count && s->holds[i].v != info.v_index)
+        ++i;
     if (i == HOLDS) {
         say(s, "too many joints are held at once");
         return;
@@ -403,7 +435,8 @@ static void draw_joint(view_session *s, const view_message *m) {
             return;
         }
         s->holds[i] = (soa_world_hold){.v = info.v_index};
-        s->holds[i].stiffness = inertia * hold_rate * hold_rate, s->holds[i].damping = 2 * inertia * hold_rate;
+        s->holds[i].stiffness = inertia * hold_rate * hold_rate;
+        s->holds[i].damping = 2 * inertia * hold_rate;
         ++s->hold_count;
         note(s, text);
     }
@@ -430,7 +463,8 @@ static void want_reset(view_session *s) {
         free(s->record_path);
         s->record_path = next;
         const size_t length = strlen(next);
-        snprintf(text, sizeof text, "the record so far is kept; from here it is %s%s", length > NAME_SHOWN ? "..." : "",
+        snprintf(text, sizeof text, "the record so far is kept; from here it is %s%s",
+                 length > NAME_SHOWN ? "..." : "",
                  length > NAME_SHOWN ? next + length - NAME_SHOWN : next);
         say(s, text);
     }
@@ -447,7 +481,8 @@ static void carry_out(view_session *s, const view_message *m) {
     }
     s->said_over = 0;
     const int lets_go = m->what == VIEW_RELEASE || (m->what == VIEW_JOINT && !m->has_value);
-    if (!lets_go && m->what != VIEW_RESET && m->what != VIEW_SPEED && m->what != VIEW_PAUSE && is_full(s)) {
+    if (!lets_go && m->what != VIEW_RESET && m->what != VIEW_SPEED && m->what != VIEW_PAUSE &&
+        is_full(s)) {
         if (m->what == VIEW_PLAY || m->what == VIEW_STEP) s->said_full = 0;
         stop_full(s);
         return;
@@ -455,15 +490,28 @@ static void carry_out(view_session *s, const view_message *m) {
     switch (m->what) {
     case VIEW_PLAY:
         if (!s->playing) start_clock(s);
-        s->playing = 1, s->steps = 0;
+        s->playing = 1;
+        s->steps = 0;
         break;
-    case VIEW_PAUSE: s->playing = 0, s->steps = 0; break;
-    case VIEW_STEP: s->playing = 0, s->steps = s->steps < 1000000 ? s->steps + m->count : s->steps; break;
-    case VIEW_SPEED: s->speed = m->value, start_clock(s); break;
+    case VIEW_PAUSE:
+        s->playing = 0;
+        s->steps = 0;
+        break;
+    case VIEW_STEP:
+        s->playing = 0;
+        s->steps = s->steps < 1000000 ? s->steps + m->count : s->steps;
+        break;
+    case VIEW_SPEED:
+        s->speed = m->value;
+        start_clock(s);
+        break;
     case VIEW_RESET: want_reset(s); break;
     case VIEW_JOINT: draw_joint(s, m); break;
     case VIEW_PULL: pull(s, m); break;
-    case VIEW_RELEASE: s->pulling = 0, set_pulls(s); break;
+    case VIEW_RELEASE:
+        s->pulling = 0;
+        set_pulls(s);
+        break;
     default: break;
     }
 }
@@ -479,7 +527,8 @@ static int take_commands(view_session *s) {
         pthread_mutex_unlock(&s->lock);
         carry_out(s, &m);
         pthread_mutex_lock(&s->lock);
-        any = 1, ++s->state.done;
+        any = 1;
+        ++s->state.done;
     }
     return any;
 }
@@ -494,7 +543,8 @@ static void sleep_until(view_session *s, double when) {
 static void record_move(view_session *s) {
     const double t = soa_world_time(s->world);
     s->moved = 0;
-    if (t > 0 && s->journal && !soa_world_signal_values(s->world, s->values)) soa_journal_write_sample(s->journal, t, s->values);
+    if (t > 0 && s->journal && !soa_world_signal_values(s->world, s->values))
+        soa_journal_write_sample(s->journal, t, s->values);
 }
 
 /* Waits until the next tick is due. Nonzero: the run ends here. */
@@ -520,8 +570,10 @@ static int hold(view_session *s) {
             start_clock(s);
         }
         const double wall = now();
-        const double due = s->speed > 0 ? s->anchor + (soa_world_time(s->world) - s->t_anchor) / s->speed : 0;
-        const int waits = s->ended || held || (s->steps == 0 && (!s->playing || due > wall + ahead_most));
+        const double due =
+            s->speed > 0 ? s->anchor + (soa_world_time(s->world) - s->t_anchor) / s->speed : 0;
+        const int waits =
+            s->ended || held || (s->steps == 0 && (!s->playing || due > wall + ahead_most));
         const int rests = waits && (held || !s->playing);
         if ((s->dirty && (rests || wall - s->flushed > flush_period)) || any) flush_record(s);
         s->unsummed |= any;
@@ -547,7 +599,8 @@ static int hold(view_session *s) {
 }
 static int after_tick(void *user, soa_world *world) {
     view_session *s = user;
-    ++s->tick, s->dirty = s->unsummed = 1;
+    ++s->tick;
+    s->dirty = s->unsummed = 1;
     s->untouched = 0;
     publish(s);
     const double end = s->how.until > 0 ? s->how.until : s->scenario.duration;
@@ -569,11 +622,13 @@ static void begin_anew(view_session *s) {
     soa_world_set_pulls(s->world, NULL, 0, NULL, 0);
     soa_status status = soa_world_restore_state(s->world, s->start, soa_world_state_size(s->world));
     if (status) say(s, soa_status_text(status));
-    s->is_closed = 0, s->closed = (soa_journal_state){0};
+    s->is_closed = 0;
+    s->closed = (soa_journal_state){0};
     if (!status) status = open_record(s, &log, &report);
     if (status && report.text[0]) say(s, report.text);
     for (int i = 0; !status && i < s->start_event_count; ++i)
-        soa_journal_write_event(s->journal, s->start_events[i].t, s->start_events[i].kind, s->start_events[i].text);
+        soa_journal_write_event(s->journal, s->start_events[i].t, s->start_events[i].kind,
+                                s->start_events[i].text);
     ++s->record;
     if (status) s->ended = 1;
     s->unsummed = 1;
@@ -581,7 +636,8 @@ static void begin_anew(view_session *s) {
     soa_log_close(s->new_log);
     s->new_log = log;
     pthread_mutex_unlock(&s->lock);
-    publish(s), wake(s);
+    publish(s);
+    wake(s);
 }
 
 static void *simulate(void *user) {
@@ -594,9 +650,11 @@ static void *simulate(void *user) {
             status = soa_world_run(s->world, s->journal, &how, &report);
             if (status) say(s, report.text[0] ? report.text : soa_status_text(status));
             if (!s->reset && !s->leaving) {
-                s->ended = s->unsummed = 1, s->playing = s->steps = 0;
+                s->ended = s->unsummed = 1;
+                s->playing = s->steps = 0;
                 close_record(s, !status);
-                publish(s), wake(s);
+                publish(s);
+                wake(s);
                 hold(s);
             }
         }
@@ -610,7 +668,8 @@ static void *simulate(void *user) {
 /* --- opening and closing ---------------------------------------------------------------------- */
 static soa_status open_memory(view_session *s) {
     const size_t nq = (size_t)s->nq + 1, nv = (size_t)s->nv + 1;
-    double **const lists[] = {&s->q, &s->q_seen, &s->q_new, &s->v, &s->v_seen, &s->v_new, &s->torque, &s->response};
+    double **const lists[] = {&s->q,      &s->q_seen, &s->q_new,  &s->v,
+                              &s->v_seen, &s->v_new,  &s->torque, &s->response};
     for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k)
         if (!(*lists[k] = calloc(nq > nv ? nq : nv, sizeof(double)))) return SOA_E_MEMORY;
     int count;
@@ -621,7 +680,8 @@ static soa_status open_memory(view_session *s) {
     if (!s->start || !s->start_events || !s->values) return SOA_E_MEMORY;
     s->noted_at = -1;
     soa_world_save_state(s->world, s->start);
-    memcpy(s->start_events, events, (size_t)count * sizeof *events), s->start_event_count = count;
+    memcpy(s->start_events, events, (size_t)count * sizeof *events);
+    s->start_event_count = count;
     return soa_work_create(soa_world_model(s->world), &s->work);
 }
 
@@ -632,7 +692,9 @@ static soa_status open_live(view_session *s, soa_report *report) {
     soa_status status = soa_world_create(&s->scenario, &s->world, report);
     if (status) return status;
     const soa_model *model = soa_world_model(s->world);
-    s->nq = soa_model_nq(model), s->nv = soa_model_nv(model), s->bodies = soa_model_body_count(model);
+    s->nq = soa_model_nq(model);
+    s->nv = soa_model_nv(model);
+    s->bodies = soa_model_body_count(model);
     if (!(status = open_memory(s))) status = open_record(s, &s->log, report);
     const view_source source = {.kind = s->how.kind,
                                 .live = 1,
@@ -652,7 +714,8 @@ static void tell_damage(view_session *s, const view_damage *damage) {
     view_damage_text(damage, text);
     view_scene_add_note(s->scene, text);
     view_scene_add_summary(s->scene, "the record is", text);
-    s->told_damage = 1, ++s->summaries;
+    s->told_damage = 1;
+    ++s->summaries;
 }
 
 static soa_status open_replay(view_session *s, soa_report *report) {
@@ -662,7 +725,8 @@ static soa_status open_replay(view_session *s, soa_report *report) {
     view_replay *r = &s->replay;
     /* or without it. */
     view_summarise(r->scene, r->log, r->has_scenario ? &r->scenario : NULL, r->world, &ignored);
-    s->log = s->replay.log, s->scene = s->replay.scene;
+    s->log = s->replay.log;
+    s->scene = s->replay.scene;
     view_damage end = {0};
     struct stat about;
     view_damage_of_end(s->log, &end);
@@ -671,12 +735,14 @@ static soa_status open_replay(view_session *s, soa_report *report) {
     return SOA_OK;
 }
 
-soa_status view_session_open(const view_session_options *options, view_session **session, soa_report *report) {
+soa_status view_session_open(const view_session_options *options, view_session **session,
+                             soa_report *report) {
     view_session *s = calloc(1, sizeof *s);
     *report = (soa_report){.body = -1};
     if (!s) return fail(report, SOA_E_MEMORY, "out of memory");
     s->how = *options;
-    s->speed = options->speed, s->state.speed = options->speed;
+    s->speed = options->speed;
+    s->state.speed = options->speed;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -686,9 +752,11 @@ soa_status view_session_open(const view_session_options *options, view_session *
     if (!status) status = options->log ? open_replay(s, report) : open_live(s, report);
     s->state.live = !options->log;
     if (!status && s->state.live) {
-        publish(s), sum_up(s);
+        publish(s);
+        sum_up(s);
         s->has_thread = !pthread_create(&s->thread, NULL, simulate, s);
-        if (!s->has_thread) status = fail(report, SOA_E_MEMORY, "the run's thread cannot be started");
+        if (!s->has_thread)
+            status = fail(report, SOA_E_MEMORY, "the run's thread cannot be started");
     }
     if (status) {
         soa_report ignored;
@@ -712,16 +780,32 @@ soa_status view_session_close(view_session *s, soa_report *report) {
     } else
         close_record(s, 0);
     if (s->closed.status && s->how.record) fail(report, s->closed.status, s->closed.text);
-    if (s->has_lock) pthread_mutex_destroy(&s->lock), pthread_cond_destroy(&s->news);
-    if (s->how.log)
+    if (s->has_lock) {
+        pthread_mutex_destroy(&s->lock);
+        pthread_cond_destroy(&s->news);
+    }
+    if (s->how.log) {
         view_replay_close(&s->replay);
-    else
-        view_scene_free(s->scene), soa_log_close(s->log), soa_log_close(s->new_log);
+    } else {
+        view_scene_free(s->scene);
+        soa_log_close(s->log);
+        soa_log_close(s->new_log);
+    }
     soa_work_free(s->work);
     soa_world_free(s->world);
-    free(s->q), free(s->q_seen), free(s->q_new), free(s->v), free(s->v_seen), free(s->v_new), free(s->torque);
+    free(s->q);
+    free(s->q_seen);
+    free(s->q_new);
+    free(s->v);
+    free(s->v_seen);
+    free(s->v_new);
+    free(s->torque);
     free(s->record_path);
-    free(s->response), free(s->values), free(s->start), free(s->start_events), free(s);
+    free(s->response);
+    free(s->values);
+    free(s->start);
+    free(s->start_events);
+    free(s);
     return report->status;
 }
 
@@ -743,21 +827,30 @@ void view_session_look(view_session *s, view_session_state *state) {
     pthread_mutex_lock(&s->lock);
     *state = s->state;
     const int new_summary = s->summary_serial != s->summary_seen, over = s->summary_over;
-    s->summary_seen = s->summary_serial, summary = s->summary;
+    s->summary_seen = s->summary_serial;
+    summary = s->summary;
     snprintf(state->phase, sizeof state->phase, "%s", s->phase ? s->phase : "");
-    fresh = s->new_log, s->new_log = NULL;
+    fresh = s->new_log;
+    s->new_log = NULL;
     pthread_mutex_unlock(&s->lock);
     if (fresh) {
         view_scene_set_log(s->scene, fresh);
         soa_log_close(s->log);
         s->log = fresh;
     }
-    if (new_summary) view_summarise_run(s->scene, &s->scenario, &summary, over), ++s->summaries;
+    if (new_summary) {
+        view_summarise_run(s->scene, &s->scenario, &summary, over);
+        ++s->summaries;
+    }
     state->summaries = s->summaries;
     soa_log_get_info(s->log, &info);
     if (!info.complete && !soa_log_refresh(s->log, NULL, NULL)) soa_log_get_info(s->log, &info);
-    if (!s->state.live) state->t = isfinite(info.last) ? info.last : 0, state->ended = info.complete;
-    state->first = info.samples ? info.first : state->t, state->last = info.samples ? info.last : state->t;
+    if (!s->state.live) {
+        state->t = isfinite(info.last) ? info.last : 0;
+        state->ended = info.complete;
+    }
+    state->first = info.samples ? info.first : state->t;
+    state->last = info.samples ? info.last : state->t;
     state->events = info.events;
 }
 
@@ -774,8 +867,10 @@ int view_session_command(view_session *s, const view_message *m, char why[100]) 
     /* only the newest position of a drag is kept, so that it never fills the queue */
     view_message *last = s->queued ? &s->queue[s->queued - 1] : NULL;
     if (!bad && last && last->what == m->what &&
-        ((m->what == VIEW_PULL && last->body == m->body && !memcmp(last->at, m->at, sizeof m->at)) ||
-         (m->what == VIEW_JOINT && last->q == m->q && last->has_value && m->has_value) || m->what == VIEW_SPEED))
+        ((m->what == VIEW_PULL && last->body == m->body &&
+          !memcmp(last->at, m->at, sizeof m->at)) ||
+         (m->what == VIEW_JOINT && last->q == m->q && last->has_value && m->has_value) ||
+         m->what == VIEW_SPEED))
         *last = *m;
     else if (!bad && s->queued == QUEUE)
         bad = "too many commands are on the way";
@@ -804,13 +899,15 @@ int view_session_frame(view_session *s, uint32_t id, uint64_t *serial, app_out *
         memcpy(s->v_seen, s->v, (size_t)s->nv * sizeof *s->v);
         memcpy(s->contacts_seen, s->contacts, (size_t)s->contact_count * sizeof *s->contacts);
         state.contact_count = s->contact_count;
-        state.t = s->t, phase = s->phase;
+        state.t = s->t;
+        phase = s->phase;
         *serial = s->serial;
     }
     pthread_mutex_unlock(&s->lock);
     if (!fresh) return 0;
     state.phase = phase && *phase ? view_phase_of(s->scene, phase) : -1;
-    for (int i = 0; i < state.contact_count; ++i) view_contact_of(s->scene, &s->contacts_seen[i], &s->shown[i]);
+    for (int i = 0; i < state.contact_count; ++i)
+        view_contact_of(s->scene, &s->contacts_seen[i], &s->shown[i]);
     return view_frame(s->scene, id, &state, out) ? -1 : 1;
 }
 
@@ -819,7 +916,8 @@ static int has_samples(const view_session *s) {
     soa_log_get_info(s->log, &info);
     return info.samples > 0;
 }
-soa_status view_session_answer(view_session *s, const view_message *m, app_out *out, soa_report *report) {
+soa_status view_session_answer(view_session *s, const view_message *m, app_out *out,
+                               soa_report *report) {
     view_session_state state;
     view_session_look(s, &state);
     uint64_t newest = 0;
@@ -828,15 +926,17 @@ soa_status view_session_answer(view_session *s, const view_message *m, app_out *
     switch (m->what) {
     case VIEW_FRAME:
         /* The newest states of a run are not in the record yet; at the beginning none is. */
-        if (s->state.live && (m->t >= state.t || !has_samples(s)) && view_session_frame(s, m->id, &newest, out) == 1)
+        if (s->state.live && (m->t >= state.t || !has_samples(s)) &&
+            view_session_frame(s, m->id, &newest, out) == 1)
             return SOA_OK;
         return view_frame_of_log(s->scene, m->id, m->t, out, report);
     case VIEW_OVERVIEW:
-        status = view_overview(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, m->columns, out, report);
+        status = view_overview(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1,
+                               m->columns, out, report);
         break;
     case VIEW_SAMPLES:
-        status =
-            view_samples(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1, VIEW_VALUES_MOST, out, report);
+        status = view_samples(s->scene, m->id, m->signals, m->signal_count, m->t0, m->t1,
+                              VIEW_VALUES_MOST, out, report);
         break;
     default: return fail(report, SOA_E_ARGUMENT, "not a question");
     }

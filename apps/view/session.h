@@ -33,7 +33,8 @@ typedef struct view_session_options {
 } view_session_options;
 
 /* Opens the session. A live run begins paused. Allocates. */
-soa_status view_session_open(const view_session_options *options, view_session **session, soa_report *report);
+soa_status view_session_open(const view_session_options *options, view_session **session,
+                             soa_report *report);
 /* Ends the run at the next tick. A requested record is kept: complete if the run was, else ready
  * for `soa sim --resume`. Returns SOA_OK, or the record's failure. */
 soa_status view_session_close(view_session *session, soa_report *report);
@@ -70,7 +71,8 @@ void view_session_hold(view_session *session, int held);
  * number; 0: nothing new; -1: failure. */
 int view_session_frame(view_session *session, uint32_t id, uint64_t *serial, app_out *out);
 /* Writes frames, overviews and samples requested by a message. */
-soa_status view_session_answer(view_session *session, const view_message *message, app_out *out, soa_report *report);
+soa_status view_session_answer(view_session *session, const view_message *message, app_out *out,
+                               soa_report *report);
 
 /* A scenario of a single model: one part, gravity as in the model. Release with
  * view_machine_free. */
@@ -78,7 +80,8 @@ typedef struct view_machine {
     soa_scenario scenario;
     char *text; /* text of the scenario */
 } view_machine;
-soa_status view_machine_open(const char *spec, int floating, view_machine *machine, soa_report *report);
+soa_status view_machine_open(const char *spec, int floating, view_machine *machine,
+                             soa_report *report);
 void view_machine_free(view_machine *machine);
 
 #endif

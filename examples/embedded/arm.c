@@ -1,4 +1,5 @@
-/* arm.c  an arm with six joints on a microcontroller: model and work space in static memory, no heap.  The same program
+/* arm.c  an arm with six joints on a microcontroller: model and work space in static memory, no
+ *        heap.  The same program
  * runs on a PC; every line "name value" it prints is compared with the PC's (docs/embedded.md). */
 #include <math.h>
 #include <soa/soa.h>
@@ -23,11 +24,13 @@ static _Alignas(64) unsigned char work_memory[32768];
     } while (0)
 
 static void print(const char *name, const double *x, int count) {
-    for (int i = 0; i < count; ++i) printf("%s[%d] %.17g\n", name, i, x[i]);
+    for (int i = 0; i < count; ++i)
+        printf("%s[%d] %.17g\n", name, i, x[i]);
 }
 
 static void print_float(const char *name, const float *x, int count) {
-    for (int i = 0; i < count; ++i) printf("%s[%d] %.9g\n", name, i, (double)x[i]);
+    for (int i = 0; i < count; ++i)
+        printf("%s[%d] %.9g\n", name, i, (double)x[i]);
 }
 
 /* Links of 0.3 m that turn about z, y, y, x, y, x in turn. */
@@ -38,7 +41,8 @@ static void describe(soa_body_def link[JOINTS]) {
         link[i] = soa_body_default(name[i], i, SOA_REVOLUTE);
         soa_body_box(&link[i], 3.0 / (i + 1), 0.3, 0.06, 0.05);
         link[i].com[0] = 0.15;
-        for (int k = 0; k < 3; ++k) link[i].joint.axis[k] = k == axis[i];
+        for (int k = 0; k < 3; ++k)
+            link[i].joint.axis[k] = k == axis[i];
         if (i > 0) link[i].placement = soa_frame_from_rpy(0.1, 0, 0.2, 0.3, 0, 0);
     }
 }
@@ -123,7 +127,8 @@ int main(void) {
     double potential;
     CHECK(soa_energy(model, work, q, v, &kinetic, &potential));
     const double start = kinetic + potential;
-    for (int i = 0; i < STEPS; ++i) CHECK(step(model, work, q, v));
+    for (int i = 0; i < STEPS; ++i)
+        CHECK(step(model, work, q, v));
     CHECK(soa_energy(model, work, q, v, &kinetic, &potential));
     print("q_after", q, JOINTS);
     print("v_after", v, JOINTS);

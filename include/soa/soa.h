@@ -1,4 +1,5 @@
-/* soa/soa.h  all of libsoa: spatial operator algebra for machines made of joint-connected rigid bodies. */
+/* soa/soa.h  all of libsoa: spatial operator algebra for machines made of joint-connected rigid
+ *            bodies. */
 #ifndef SOA_SOA_H
 #define SOA_SOA_H
 #include "soa/base.h"

@@ -1,11 +1,13 @@
-/* soa/taylor.h  truncated Taylor arithmetic: numbers that carry their derivatives along one direction (WD89's
+/* soa/taylor.h  truncated Taylor arithmetic: numbers that carry their derivatives along one
+ *               direction (WD89's
  * epsilon-algebra).
  *
- * x = c[0] + c[1] e + ... + c[order] e^order, e^(order + 1) = 0.  Write a function once over soa_taylor, put in
- * Q + Qdot e + Qddot e^2 / 2, and its value, rate and second rate come out, exact to rounding.  Plain values: no work
- * space, no status.  Where a function has no such series (1/0, the square root of 0, log of a negative) coefficients
- * are NaN or infinite.  The result of two numbers has the larger order, the other being taken as exact: its higher
- * coefficients are 0.  O(order^2).                                                                                   */
+ * x = c[0] + c[1] e + ... + c[order] e^order, e^(order + 1) = 0.  Write a function once over
+ * soa_taylor, put in Q + Qdot e + Qddot e^2 / 2, and its value, rate and second rate come out,
+ * exact to rounding.  Plain values: no work space, no status.  Where a function has no such series
+ * (1/0, the square root of 0, log of a negative) coefficients are NaN or infinite.  The result of
+ * two numbers has the larger order, the other being taken as exact: its higher coefficients are 0.
+ * O(order^2). */
 #ifndef SOA_TAYLOR_H
 #define SOA_TAYLOR_H
 
@@ -21,9 +23,12 @@ typedef struct soa_taylor {
     double c[SOA_TAYLOR_MOST + 1];
 } soa_taylor;
 
-SOA_API soa_taylor soa_taylor_constant(double x);                  /* order 0: goes with any other               */
-SOA_API soa_taylor soa_taylor_variable(int order, double x, double d); /* x + d e; order is brought within 0 to most */
-SOA_API double soa_taylor_derivative(soa_taylor x, int k);         /* k-th derivative at e = 0: k! c[k]; else 0  */
+/* order 0: goes with any other */
+SOA_API soa_taylor soa_taylor_constant(double x);
+/* x + d e; order is brought within 0 to most */
+SOA_API soa_taylor soa_taylor_variable(int order, double x, double d);
+/* k-th derivative at e = 0: k! c[k]; else 0 */
+SOA_API double soa_taylor_derivative(soa_taylor x, int k);
 
 SOA_API soa_taylor soa_taylor_add(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_sub(soa_taylor a, soa_taylor b);
@@ -33,7 +38,8 @@ SOA_API soa_taylor soa_taylor_scale(double s, soa_taylor a);                 /* 
 SOA_API soa_taylor soa_taylor_affine(double s, soa_taylor a, double offset); /* s a + offset */
 SOA_API soa_taylor soa_taylor_sqrt(soa_taylor a);
 SOA_API soa_taylor soa_taylor_hypot(soa_taylor a, soa_taylor b);
-SOA_API soa_taylor soa_taylor_pow(soa_taylor a, double power); /* a > 0, or any a with a whole power */
+/* a > 0, or any a with a whole power */
+SOA_API soa_taylor soa_taylor_pow(soa_taylor a, double power);
 SOA_API soa_taylor soa_taylor_exp(soa_taylor a);
 SOA_API soa_taylor soa_taylor_log(soa_taylor a);
 SOA_API soa_taylor soa_taylor_sin(soa_taylor a);

@@ -18,7 +18,8 @@ const char *soa_version(void) {
     return SOA_VERSION;
 }
 
-soa_status soai_report(soa_report *report, soa_status status, int body, int line, const char *format, ...) {
+soa_status soai_report(soa_report *report, soa_status status, int body, int line,
+                       const char *format, ...) {
     if (!report) return status;
     report->status = status;
     report->body = body;
@@ -40,7 +41,8 @@ void *soai_take(char *memory, size_t *at, size_t bytes) {
 uint64_t soai_checksum(const void *data, size_t size) {
     const unsigned char *p = data;
     uint64_t h = 1469598103934665603u;
-    for (size_t i = 0; i < size; ++i) h = (h ^ p[i]) * 1099511628211u;
+    for (size_t i = 0; i < size; ++i)
+        h = (h ^ p[i]) * 1099511628211u;
     return h;
 }
 
@@ -51,7 +53,8 @@ uint64_t soai_checksum(const void *data, size_t size) {
     typedef real four __attribute__((vector_size(4 * sizeof(real)))); \
     four sum = {0}, y;                                                \
     if (n < 4) {                                                      \
-        for (size_t i = 0; i < n; ++i) sum[0] += x[i] - x[i];         \
+        for (size_t i = 0; i < n; ++i)                                \
+            sum[0] += x[i] - x[i];                                    \
     } else {                                                          \
         for (size_t i = 0; i + 4 < n; i += 4) {                       \
             memcpy(&y, x + i, sizeof y);                              \

@@ -14,22 +14,29 @@ int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance)
     const int k = m < n ? m : n;
     int rank = 0;
     double first = 0;
-    for (int j = 0; j < n; ++j) pivot[j] = j;
+    for (int j = 0; j < n; ++j)
+        pivot[j] = j;
     for (int j = 0; j < k; ++j) {
         int best = j;
         double most = -1;
         /* Norms are computed afresh for each column: updated ones would suffer cancellation. */
         for (int c = j; c < n; ++c) {
             double sum = 0;
-            for (int r = j; r < m; ++r) sum += A[n * r + c] * A[n * r + c];
-            if (sum > most) most = sum, best = c;
+            for (int r = j; r < m; ++r)
+                sum += A[n * r + c] * A[n * r + c];
+            if (sum > most) {
+                most = sum;
+                best = c;
+            }
         }
         if (best != j) {
             const int p = pivot[j];
-            pivot[j] = pivot[best], pivot[best] = p;
+            pivot[j] = pivot[best];
+            pivot[best] = p;
             for (int r = 0; r < m; ++r) {
                 const double x = A[n * r + j];
-                A[n * r + j] = A[n * r + best], A[n * r + best] = x;
+                A[n * r + j] = A[n * r + best];
+                A[n * r + best] = x;
             }
         }
         const double size = sqrt(most > 0 ? most : 0);
@@ -39,15 +46,18 @@ int soai_qr(int m, int n, double *A, double *beta, int *pivot, double tolerance)
         if (!(size > 0)) continue;
         const double head = A[n * j + j], alpha = head > 0 ? -size : size, v0 = head - alpha;
         const double by = 1 / v0;
-        for (int r = j + 1; r < m; ++r) A[n * r + j] *= by; /* v = (1, ...) */
+        for (int r = j + 1; r < m; ++r)
+            A[n * r + j] *= by; /* v = (1, ...) */
         beta[j] = -v0 / alpha;
         A[n * j + j] = alpha;
         for (int c = j + 1; c < n; ++c) {
             double s = A[n * j + c];
-            for (int r = j + 1; r < m; ++r) s += A[n * r + j] * A[n * r + c];
+            for (int r = j + 1; r < m; ++r)
+                s += A[n * r + j] * A[n * r + c];
             s *= beta[j];
             A[n * j + c] -= s;
-            for (int r = j + 1; r < m; ++r) A[n * r + c] -= s * A[n * r + j];
+            for (int r = j + 1; r < m; ++r)
+                A[n * r + c] -= s * A[n * r + j];
         }
     }
     return rank;
@@ -58,10 +68,12 @@ void soai_qr_apply(int m, int n, const double *A, const double *beta, int transp
     for (int i = 0; i < k; ++i) {
         const int j = transposed ? i : k - 1 - i;
         double s = x[j];
-        for (int r = j + 1; r < m; ++r) s += A[n * r + j] * x[r];
+        for (int r = j + 1; r < m; ++r)
+            s += A[n * r + j] * x[r];
         s *= beta[j];
         x[j] -= s;
-        for (int r = j + 1; r < m; ++r) x[r] -= s * A[n * r + j];
+        for (int r = j + 1; r < m; ++r)
+            x[r] -= s * A[n * r + j];
     }
 }
 
@@ -71,7 +83,8 @@ void soai_qr_apply(int m, int n, const double *A, const double *beta, int transp
  * triangle is scratch. */
 int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
     double first = 0;
-    for (int j = 0; j < n; ++j) pivot[j] = j;
+    for (int j = 0; j < n; ++j)
+        pivot[j] = j;
     for (int j = 0; j < n; ++j) {
         int best = j;
         for (int i = j + 1; i < n; ++i)
@@ -81,18 +94,22 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
         if (!(d > tolerance * first) || !(d > 0)) return j;
         if (best != j) { /* exchange rows and columns j and best of the lower triangle */
             const int p = pivot[j];
-            pivot[j] = pivot[best], pivot[best] = p;
+            pivot[j] = pivot[best];
+            pivot[best] = p;
             for (int c = 0; c < j; ++c) {
                 const double x = A[n * j + c];
-                A[n * j + c] = A[n * best + c], A[n * best + c] = x;
+                A[n * j + c] = A[n * best + c];
+                A[n * best + c] = x;
             }
             for (int c = j + 1; c < best; ++c) {
                 const double x = A[n * c + j];
-                A[n * c + j] = A[n * best + c], A[n * best + c] = x;
+                A[n * c + j] = A[n * best + c];
+                A[n * best + c] = x;
             }
             for (int r = best + 1; r < n; ++r) {
                 const double x = A[n * r + j];
-                A[n * r + j] = A[n * r + best], A[n * r + best] = x;
+                A[n * r + j] = A[n * r + best];
+                A[n * r + best] = x;
             }
             A[n * best + best] = A[n * j + j];
         }
@@ -110,7 +127,8 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
         for (int r = from; r < n; ++r) {
             const double by = column[r];
             double *const row = A + n * r;
-            for (int c = from; c <= r && by != 0; ++c) row[c] -= by * column[c];
+            for (int c = from; c <= r && by != 0; ++c)
+                row[c] -= by * column[c];
         }
     }
     return n;
@@ -130,13 +148,18 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
 #define SWAP_(a, b)          \
     do {                     \
         const double t_ = a; \
-        a = b, b = t_;       \
+        a = b;               \
+        b = t_;              \
     } while (0)
     for (int k = 0; k < n;) {
         int step = 1, p = k, r = k;
         double most = 0, diagonal = fabs(A[n * k + k]);
-        for (int i = k + 1; i < n; ++i)
-            if (fabs(A[n * i + k]) > most) most = fabs(A[n * i + k]), r = i;
+        for (int i = k + 1; i < n; ++i) {
+            if (fabs(A[n * i + k]) > most) {
+                most = fabs(A[n * i + k]);
+                r = i;
+            }
+        }
         if (!(diagonal > least) && !(most > least)) return 0;
         if (diagonal < alpha * most) {
             double other = 0;
@@ -145,18 +168,22 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
                     const double a = fabs(i > r ? A[n * i + r] : A[n * r + i]);
                     if (a > other) other = a;
                 }
-            if (diagonal * other >= alpha * most * most)
+            if (diagonal * other >= alpha * most * most) {
                 p = k;
-            else if (fabs(A[n * r + r]) >= alpha * other)
+            } else if (fabs(A[n * r + r]) >= alpha * other) {
                 p = r;
-            else
-                p = r, step = 2;
+            } else {
+                p = r;
+                step = 2;
+            }
         }
         const int at = k + step - 1; /* row exchanged with p */
         if (p != at) {
             if (step == 2) SWAP_(A[n * at + k], A[n * p + k]);
-            for (int c = at + 1; c < p; ++c) SWAP_(A[n * c + at], A[n * p + c]);
-            for (int i = p + 1; i < n; ++i) SWAP_(A[n * i + at], A[n * i + p]);
+            for (int c = at + 1; c < p; ++c)
+                SWAP_(A[n * c + at], A[n * p + c]);
+            for (int i = p + 1; i < n; ++i)
+                SWAP_(A[n * i + at], A[n * i + p]);
             SWAP_(A[n * at + at], A[n * p + p]);
             SWAP_(x[at], x[p]);
         }
@@ -165,23 +192,28 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
             const double d = A[n * k + k];
             for (int i = k + 1; i < n; ++i) {
                 const double l = A[n * i + k] / d;
-                for (int c = k + 1; c <= i; ++c) A[n * i + c] -= l * A[n * c + k];
+                for (int c = k + 1; c <= i; ++c)
+                    A[n * i + c] -= l * A[n * c + k];
                 x[i] -= l * x[k];
             }
-            for (int i = k + 1; i < n; ++i) A[n * i + k] /= d;
+            for (int i = k + 1; i < n; ++i)
+                A[n * i + k] /= d;
         } else {
             order[k + 1] = order[k];
-            const double a = A[n * k + k], b = A[n * (k + 1) + k], d = A[n * (k + 1) + k + 1], det = a * d - b * b;
+            const double a = A[n * k + k], b = A[n * (k + 1) + k], d = A[n * (k + 1) + k + 1],
+                         det = a * d - b * b;
             if (!(fabs(det) > least * least)) return 0;
             for (int i = k + 2; i < n; ++i) {
                 const double u = A[n * i + k], v = A[n * i + k + 1];
                 const double l0 = (u * d - v * b) / det, l1 = (v * a - u * b) / det;
-                for (int c = k + 2; c <= i; ++c) A[n * i + c] -= l0 * A[n * c + k] + l1 * A[n * c + k + 1];
+                for (int c = k + 2; c <= i; ++c)
+                    A[n * i + c] -= l0 * A[n * c + k] + l1 * A[n * c + k + 1];
                 x[i] -= l0 * x[k] + l1 * x[k + 1];
             }
             for (int i = k + 2; i < n; ++i) {
                 const double u = A[n * i + k], v = A[n * i + k + 1];
-                A[n * i + k] = (u * d - v * b) / det, A[n * i + k + 1] = (v * a - u * b) / det;
+                A[n * i + k] = (u * d - v * b) / det;
+                A[n * i + k + 1] = (v * a - u * b) / det;
             }
         }
         k += step;
@@ -189,15 +221,20 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
     for (int k = n - 1; k >= 0;) { /* D, then L' and the exchanges in reverse order */
         if (order[k] >= 0) {
             x[k] /= A[n * k + k];
-            for (int i = k + 1; i < n; ++i) x[k] -= A[n * i + k] * x[i];
+            for (int i = k + 1; i < n; ++i)
+                x[k] -= A[n * i + k] * x[i];
             SWAP_(x[k], x[order[k]]);
             k -= 1;
         } else {
             const int j = k - 1, p = -order[k] - 1;
             const double a = A[n * j + j], b = A[n * k + j], d = A[n * k + k], det = a * d - b * b;
             const double u = x[j], v = x[k];
-            x[j] = (u * d - v * b) / det, x[k] = (v * a - u * b) / det;
-            for (int i = k + 1; i < n; ++i) x[j] -= A[n * i + j] * x[i], x[k] -= A[n * i + k] * x[i];
+            x[j] = (u * d - v * b) / det;
+            x[k] = (v * a - u * b) / det;
+            for (int i = k + 1; i < n; ++i) {
+                x[j] -= A[n * i + j] * x[i];
+                x[k] -= A[n * i + k] * x[i];
+            }
             SWAP_(x[k], x[p]);
             k -= 2;
         }
@@ -211,33 +248,41 @@ int soai_ldl_solve(int n, double *A, double *x, int *order) {
  * not enough. */
 int soai_svd(int m, int n, double *A, double *s, double *V) {
     int settled = n < 2;
-    for (int i = 0; i < n * n; ++i) V[i] = 0;
-    for (int i = 0; i < n; ++i) V[n * i + i] = 1;
+    for (int i = 0; i < n * n; ++i)
+        V[i] = 0;
+    for (int i = 0; i < n; ++i)
+        V[n * i + i] = 1;
     for (int sweep = 0; sweep < 60 && !settled; ++sweep) {
         settled = 1;
         for (int p = 0; p < n; ++p)
             for (int q = p + 1; q < n; ++q) {
                 double a = 0, b = 0, c = 0;
-                for (int r = 0; r < m; ++r)
-                    a += A[n * r + p] * A[n * r + p], b += A[n * r + q] * A[n * r + q],
-                        c += A[n * r + p] * A[n * r + q];
+                for (int r = 0; r < m; ++r) {
+                    a += A[n * r + p] * A[n * r + p];
+                    b += A[n * r + q] * A[n * r + q];
+                    c += A[n * r + p] * A[n * r + q];
+                }
                 if (!(fabs(c) > 1e-16 * sqrt(a * b)) || c == 0) continue;
                 if (fabs(c) > 1e-15 * sqrt(a * b)) settled = 0;
-                const double zeta = (b - a) / (2 * c), t = (zeta > 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
+                const double zeta = (b - a) / (2 * c),
+                             t = (zeta > 0 ? 1 : -1) / (fabs(zeta) + sqrt(1 + zeta * zeta));
                 const double cs = 1 / sqrt(1 + t * t), sn = cs * t;
                 for (int r = 0; r < m; ++r) {
                     const double x = A[n * r + p], y = A[n * r + q];
-                    A[n * r + p] = cs * x - sn * y, A[n * r + q] = sn * x + cs * y;
+                    A[n * r + p] = cs * x - sn * y;
+                    A[n * r + q] = sn * x + cs * y;
                 }
                 for (int r = 0; r < n; ++r) {
                     const double x = V[n * r + p], y = V[n * r + q];
-                    V[n * r + p] = cs * x - sn * y, V[n * r + q] = sn * x + cs * y;
+                    V[n * r + p] = cs * x - sn * y;
+                    V[n * r + q] = sn * x + cs * y;
                 }
             }
     }
     for (int c = 0; c < n; ++c) {
         double sum = 0;
-        for (int r = 0; r < m; ++r) sum += A[n * r + c] * A[n * r + c];
+        for (int r = 0; r < m; ++r)
+            sum += A[n * r + c] * A[n * r + c];
         s[c] = sqrt(sum);
     }
     for (int c = 0; c < n; ++c) { /* sort, descending */
@@ -246,14 +291,17 @@ int soai_svd(int m, int n, double *A, double *s, double *V) {
             if (s[j] > s[best]) best = j;
         if (best == c) continue;
         const double x = s[c];
-        s[c] = s[best], s[best] = x;
+        s[c] = s[best];
+        s[best] = x;
         for (int r = 0; r < m; ++r) {
             const double y = A[n * r + c];
-            A[n * r + c] = A[n * r + best], A[n * r + best] = y;
+            A[n * r + c] = A[n * r + best];
+            A[n * r + best] = y;
         }
         for (int r = 0; r < n; ++r) {
             const double y = V[n * r + c];
-            V[n * r + c] = V[n * r + best], V[n * r + best] = y;
+            V[n * r + c] = V[n * r + best];
+            V[n * r + best] = y;
         }
     }
     return settled;

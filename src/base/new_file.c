@@ -174,7 +174,8 @@ static int copy_permissions(int fd, const struct stat *old) {
     struct stat new;
     if (fstat(fd, &new)) return errno;
     mode_t mode = old->st_mode & 07777;
-    if ((new.st_uid != old->st_uid || new.st_gid != old->st_gid) && fchown(fd, old->st_uid, old->st_gid))
+    if ((new.st_uid != old->st_uid || new.st_gid != old->st_gid) &&
+        fchown(fd, old->st_uid, old->st_gid))
         mode &= 0777; /* drop set-user-id if the owner changes */
     if (!fchmod(fd, mode)) return 0;
     /* These errors mean that the file system has no permissions. */
@@ -221,9 +222,11 @@ static int open_output(soai_new_file *f, const char *path) {
 static soa_status explain(soai_new_file *f, const char *path, int error, soa_report *report) {
     f->error = error;
     if (error == EISDIR) return soai_report(report, SOA_E_FILE, -1, 0, "%s: is a directory", path);
-    if (error == EWOULDBLOCK) return soai_report(report, SOA_E_FILE, -1, 0, "%s: another process is writing it", path);
+    if (error == EWOULDBLOCK)
+        return soai_report(report, SOA_E_FILE, -1, 0, "%s: another process is writing it", path);
     if (error == ENOMEM) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
-    return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(error));
+    return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path,
+                       strerror(error));
 }
 soa_status soai_new_file_open(soai_new_file *f, const char *path, int lock, soa_report *report) {
     *f = SOAI_NO_FILE;
@@ -287,7 +290,8 @@ void soai_new_file_end(soai_new_file *f) {
     *f = SOAI_NO_FILE;
 }
 
-soa_status soai_new_file_write(const char *path, const void *data, size_t size, soa_report *report) {
+soa_status soai_new_file_write(const char *path, const void *data, size_t size,
+                               soa_report *report) {
     soai_new_file f;
     soa_status s = soai_new_file_open(&f, path, 0, report);
     if (s != SOA_OK) return s;

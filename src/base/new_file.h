@@ -28,7 +28,8 @@ typedef struct soai_new_file {
  * its permissions when it is replaced; one without write permission is refused. lock: lock the
  * file; refused with SOA_E_FILE if another process holds a lock on the existing one. After a
  * failure nothing is open. */
-SOA_API soa_status soai_new_file_open(soai_new_file *f, const char *path, int lock, soa_report *report);
+SOA_API soa_status soai_new_file_open(soai_new_file *f, const char *path, int lock,
+                                      soa_report *report);
 /* fsync, close (with a lock the descriptor stays open), rename, fsync of the folder. */
 SOA_API soa_status soai_new_file_commit(soai_new_file *f, soa_report *report);
 /* Removes a file that was not committed, closes what is open and frees memory. If the caller took
@@ -36,7 +37,8 @@ SOA_API soa_status soai_new_file_commit(soai_new_file *f, soa_report *report);
 SOA_API void soai_new_file_end(soai_new_file *f);
 
 /* Open, write and commit in one call. */
-SOA_API soa_status soai_new_file_write(const char *path, const void *data, size_t size, soa_report *report);
+SOA_API soa_status soai_new_file_write(const char *path, const void *data, size_t size,
+                                       soa_report *report);
 
 /* Removes the temporary files of this process. Safe in a handler of a fatal signal. */
 SOA_API void soai_new_files_remove(void);

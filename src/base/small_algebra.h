@@ -1,4 +1,5 @@
-/* small_algebra.h  vectors and small dense matrices in plain loops, for code whose cost lies elsewhere. */
+/* small_algebra.h  vectors and small dense matrices in plain loops, for code whose cost lies
+ *                  elsewhere. */
 #ifndef SOAI_SMALL_ALGEBRA_H
 #define SOAI_SMALL_ALGEBRA_H
 #include <math.h>
@@ -8,7 +9,8 @@
 
 static inline double soai_dot(int n, const double *a, const double *b) {
     double sum = 0;
-    for (int j = 0; j < n; ++j) sum += a[j] * b[j];
+    for (int j = 0; j < n; ++j)
+        sum += a[j] * b[j];
     return sum;
 }
 static inline double soai_dot3(const double a[3], const double b[3]) {
@@ -43,12 +45,14 @@ static inline bool soai_cholesky(int n, int stride, double *A, double tolerance)
     for (int j = 0; j < n; ++j) {
         double *row = A + stride * j;
         const double size = row[j];
-        for (int m = 0; m < j; ++m) row[j] -= row[m] * row[m];
+        for (int m = 0; m < j; ++m)
+            row[j] -= row[m] * row[m];
         if (!(row[j] > tolerance * size)) return false;
         row[j] = sqrt(row[j]);
         for (int i = j + 1; i < n; ++i) {
             double *x = A + stride * i;
-            for (int m = 0; m < j; ++m) x[j] -= x[m] * row[m];
+            for (int m = 0; m < j; ++m)
+                x[j] -= x[m] * row[m];
             x[j] /= row[j];
         }
     }
@@ -57,11 +61,13 @@ static inline bool soai_cholesky(int n, int stride, double *A, double tolerance)
 /* x = (L L')^-1 x */
 static inline void soai_cholesky_solve(int n, int stride, const double *L, double *x) {
     for (int i = 0; i < n; ++i) {
-        for (int m = 0; m < i; ++m) x[i] -= L[stride * i + m] * x[m];
+        for (int m = 0; m < i; ++m)
+            x[i] -= L[stride * i + m] * x[m];
         x[i] /= L[stride * i + i];
     }
     for (int i = n - 1; i >= 0; --i) {
-        for (int m = i + 1; m < n; ++m) x[i] -= L[stride * m + i] * x[m];
+        for (int m = i + 1; m < n; ++m)
+            x[i] -= L[stride * m + i] * x[m];
         x[i] /= L[stride * i + i];
     }
 }

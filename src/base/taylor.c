@@ -23,7 +23,13 @@ soa_taylor soa_taylor_constant(double x) {
 }
 soa_taylor soa_taylor_variable(int order, double x, double d) {
     soa_taylor z = {0};
-    z.order = order < 0 ? 0 : order > SOA_TAYLOR_MOST ? SOA_TAYLOR_MOST : order;
+    if (order < 0) {
+        z.order = 0;
+    } else if (order > SOA_TAYLOR_MOST) {
+        z.order = SOA_TAYLOR_MOST;
+    } else {
+        z.order = order;
+    }
     z.c[0] = x;
     if (z.order) z.c[1] = d;
     return z;
@@ -31,12 +37,14 @@ soa_taylor soa_taylor_variable(int order, double x, double d) {
 double soa_taylor_derivative(soa_taylor x, int k) {
     if (k < 0 || k > SOA_TAYLOR_MOST) return 0;
     double y = at(&x, k);
-    for (int i = 2; i <= k; ++i) y *= i;
+    for (int i = 2; i <= k; ++i)
+        y *= i;
     return y;
 }
 
 soa_taylor soa_taylor_affine(double s, soa_taylor a, double offset) {
-    for (int k = 0; k <= a.order; ++k) a.c[k] *= s;
+    for (int k = 0; k <= a.order; ++k)
+        a.c[k] *= s;
     a.c[0] += offset;
     return a;
 }
@@ -45,25 +53,29 @@ soa_taylor soa_taylor_scale(double s, soa_taylor a) {
 }
 soa_taylor soa_taylor_add(soa_taylor a, soa_taylor b) {
     soa_taylor z = blank(a, b);
-    for (int k = 0; k <= z.order; ++k) z.c[k] = at(&a, k) + at(&b, k);
+    for (int k = 0; k <= z.order; ++k)
+        z.c[k] = at(&a, k) + at(&b, k);
     return z;
 }
 soa_taylor soa_taylor_sub(soa_taylor a, soa_taylor b) {
     soa_taylor z = blank(a, b);
-    for (int k = 0; k <= z.order; ++k) z.c[k] = at(&a, k) - at(&b, k);
+    for (int k = 0; k <= z.order; ++k)
+        z.c[k] = at(&a, k) - at(&b, k);
     return z;
 }
 soa_taylor soa_taylor_mul(soa_taylor a, soa_taylor b) {
     soa_taylor z = blank(a, b);
     for (int k = 0; k <= z.order; ++k)
-        for (int i = 0; i <= k; ++i) z.c[k] += at(&a, i) * at(&b, k - i);
+        for (int i = 0; i <= k; ++i)
+            z.c[k] += at(&a, i) * at(&b, k - i);
     return z;
 }
 soa_taylor soa_taylor_div(soa_taylor a, soa_taylor b) {
     soa_taylor z = blank(a, b);
     for (int k = 0; k <= z.order; ++k) {
         double sum = at(&a, k);
-        for (int i = 1; i <= k; ++i) sum -= at(&b, i) * z.c[k - i];
+        for (int i = 1; i <= k; ++i)
+            sum -= at(&b, i) * z.c[k - i];
         z.c[k] = sum / b.c[0];
     }
     return z;
@@ -73,7 +85,8 @@ soa_taylor soa_taylor_sqrt(soa_taylor a) {
     z.c[0] = sqrt(a.c[0]);
     for (int k = 1; k <= z.order; ++k) {
         double sum = a.c[k];
-        for (int i = 1; i < k; ++i) sum -= z.c[i] * z.c[k - i];
+        for (int i = 1; i < k; ++i)
+            sum -= z.c[i] * z.c[k - i];
         z.c[k] = sum / (2 * z.c[0]);
     }
     return z;
@@ -93,7 +106,8 @@ soa_taylor soa_taylor_pow(soa_taylor a, double power) {
     z.c[0] = pow(a.c[0], power);
     for (int k = 1; k <= z.order; ++k) { /* z' a = power a' z */
         double sum = 0;
-        for (int i = 1; i <= k; ++i) sum += (power * i - (k - i)) * a.c[i] * z.c[k - i];
+        for (int i = 1; i <= k; ++i)
+            sum += (power * i - (k - i)) * a.c[i] * z.c[k - i];
         z.c[k] = sum / (k * a.c[0]);
     }
     return z;
@@ -102,7 +116,8 @@ soa_taylor soa_taylor_exp(soa_taylor a) {
     soa_taylor z = blank(a, a);
     z.c[0] = exp(a.c[0]);
     for (int k = 1; k <= z.order; ++k) {
-        for (int i = 1; i <= k; ++i) z.c[k] += i * a.c[i] * z.c[k - i];
+        for (int i = 1; i <= k; ++i)
+            z.c[k] += i * a.c[i] * z.c[k - i];
         z.c[k] /= k;
     }
     return z;
@@ -111,14 +126,17 @@ soa_taylor soa_taylor_exp(soa_taylor a) {
 /* value + integral of slope: z' = slope */
 static soa_taylor integral(double value, soa_taylor slope, int order) {
     soa_taylor z = {0};
-    z.order = order, z.c[0] = value;
-    for (int k = 1; k <= order; ++k) z.c[k] = at(&slope, k - 1) / k;
+    z.order = order;
+    z.c[0] = value;
+    for (int k = 1; k <= order; ++k)
+        z.c[k] = at(&slope, k - 1) / k;
     return z;
 }
 static soa_taylor rate(soa_taylor a) {
     soa_taylor z = {0};
     z.order = a.order;
-    for (int k = 0; k < a.order; ++k) z.c[k] = (k + 1) * a.c[k + 1];
+    for (int k = 0; k < a.order; ++k)
+        z.c[k] = (k + 1) * a.c[k + 1];
     return z;
 }
 
@@ -127,10 +145,15 @@ soa_taylor soa_taylor_log(soa_taylor a) {
 }
 static void sin_cos(soa_taylor a, soa_taylor *s, soa_taylor *c) {
     *s = *c = blank(a, a);
-    s->c[0] = sin(a.c[0]), c->c[0] = cos(a.c[0]);
+    s->c[0] = sin(a.c[0]);
+    c->c[0] = cos(a.c[0]);
     for (int k = 1; k <= a.order; ++k) {
-        for (int i = 1; i <= k; ++i) s->c[k] += i * a.c[i] * c->c[k - i], c->c[k] -= i * a.c[i] * s->c[k - i];
-        s->c[k] /= k, c->c[k] /= k;
+        for (int i = 1; i <= k; ++i) {
+            s->c[k] += i * a.c[i] * c->c[k - i];
+            c->c[k] -= i * a.c[i] * s->c[k - i];
+        }
+        s->c[k] /= k;
+        c->c[k] /= k;
     }
 }
 soa_taylor soa_taylor_sin(soa_taylor a) {
@@ -158,7 +181,9 @@ soa_taylor soa_taylor_acos(soa_taylor a) {
     return z;
 }
 soa_taylor soa_taylor_atan(soa_taylor a) {
-    return integral(atan(a.c[0]), soa_taylor_div(rate(a), soa_taylor_affine(1, soa_taylor_mul(a, a), 1)), a.order);
+    return integral(atan(a.c[0]),
+                    soa_taylor_div(rate(a), soa_taylor_affine(1, soa_taylor_mul(a, a), 1)),
+                    a.order);
 }
 soa_taylor soa_taylor_atan2(soa_taylor y, soa_taylor x) {
     const soa_taylor turn = soa_taylor_sub(soa_taylor_mul(x, rate(y)), soa_taylor_mul(y, rate(x)));

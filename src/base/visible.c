@@ -43,6 +43,7 @@ size_t soai_visible(const char *text, size_t left, char escaped[SOAI_VISIBLE_ROO
             snprintf(escaped, SOAI_VISIBLE_ROOM, "\\x%02x", s[0]);
         return 1;
     }
-    if (is_steering(code)) snprintf(escaped, SOAI_VISIBLE_ROOM, "\\u%04x", (unsigned)(code & 0xffffu));
+    if (is_steering(code))
+        snprintf(escaped, SOAI_VISIBLE_ROOM, "\\u%04x", (unsigned)(code & 0xffffu));
     return n;
 }

@@ -7,30 +7,47 @@
 soa_constraint_def soa_constraint_default(soa_constraint_kind kind, int frame1, int frame2) {
     soa_constraint_def d;
     memset(&d, 0, sizeof d);
-    d.kind = kind, d.frame1 = frame1, d.frame2 = frame2;
+    d.kind = kind;
+    d.frame1 = frame1;
+    d.frame2 = frame2;
     d.place1 = d.place2 = soa_frame_identity();
     d.joint = SOA_REVOLUTE;
-    d.axis[2] = 1, d.axis2[0] = 1, d.gear_ratio = 1;
+    d.axis[2] = 1;
+    d.axis2[0] = 1;
+    d.gear_ratio = 1;
     return d;
 }
 
-/* Numbers the trees; coordinates listed tree by tree.  Mimic joints may tie any of them together: then one. */
+/* Numbers the trees; coordinates listed tree by tree.  Mimic joints may tie any of them together:
+ * then one. */
 static void find_trees(soa_constraints *c) {
     const soa_model *m = c->model;
     const soai_body_double *body = soai_bodies(m);
     int at = 0;
-    c->trees = 0, c->tree[0] = -1;
-    for (int i = 1; i <= m->nb; ++i) c->tree[i] = m->nm ? 0 : body[i].parent ? c->tree[body[i].parent] : c->trees++;
+    c->trees = 0;
+    c->tree[0] = -1;
+    for (int i = 1; i <= m->nb; ++i) {
+        if (m->nm) {
+            c->tree[i] = 0;
+        } else if (body[i].parent) {
+            c->tree[i] = c->tree[body[i].parent];
+        } else {
+            c->tree[i] = c->trees++;
+        }
+    }
     if (m->nm) c->trees = 1;
     memset(c->tree_mark, 0, ((size_t)m->nb + 1) * sizeof *c->tree_mark);
     memset(c->tree_first, 0, ((size_t)m->nb + 2) * sizeof *c->tree_first);
     if (m->nm) {
-        for (; at < m->nv; ++at) c->tree_dof[at] = at;
+        for (; at < m->nv; ++at)
+            c->tree_dof[at] = at;
         c->tree_first[1] = m->nv;
         return;
     }
-    for (int i = 1; i <= m->nb; ++i) c->tree_first[c->tree[i] + 1] += body[i].nv;
-    for (int t = 0; t < c->trees; ++t) c->tree_first[t + 1] += c->tree_first[t];
+    for (int i = 1; i <= m->nb; ++i)
+        c->tree_first[c->tree[i] + 1] += body[i].nv;
+    for (int t = 0; t < c->trees; ++t)
+        c->tree_first[t + 1] += c->tree_first[t];
     for (int i = 1; i <= m->nb; ++i) /* tree_mark counts what is written */
         for (int k = 0; k < body[i].nv; ++k)
             c->tree_dof[c->tree_first[c->tree[i]] + c->tree_mark[c->tree[i]]++] = body[i].iv + k;
@@ -42,18 +59,21 @@ static void touch(const soa_constraints *c, const soa_constraint_def *def, const
     for (int i = 0; i < 2; ++i) {
         const int body = SOAI_AT(c->model, soai_frame_row, frame)[frame[i]].body;
         int known = body == 0;
-        for (int j = 0; j < k->tree_count; ++j) known |= k->trees[j] == c->tree[body];
+        for (int j = 0; j < k->tree_count; ++j)
+            known |= k->trees[j] == c->tree[body];
         if (!known) k->trees[k->tree_count++] = c->tree[body];
     }
 }
 
 static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity, char *memory) {
     soa_constraints scratch, *c = memory ? (soa_constraints *)(void *)memory : &scratch;
-    const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, rows = (size_t)capacity->rows, both = nv + rows;
+    const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, rows = (size_t)capacity->rows,
+                 both = nv + rows;
     size_t at = 0;
     soai_take(memory, &at, sizeof *c);
     memset(c, 0, sizeof *c);
-    c->model = m, c->capacity = *capacity;
+    c->model = m;
+    c->capacity = *capacity;
     c->list = soai_take(memory, &at, (size_t)capacity->constraints * sizeof *c->list);
     if (memory) memset(c->list, 0, (size_t)capacity->constraints * sizeof *c->list);
     const size_t bodies = (size_t)m->nb + 1;
@@ -72,8 +92,10 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     double **const by_nq[] = {&c->q, &c->try_q};
     for (size_t i = 0; i < sizeof by_rows / sizeof *by_rows; ++i)
         *by_rows[i] = soai_take(memory, &at, rows * sizeof(double));
-    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = soai_take(memory, &at, nv * sizeof(double));
-    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i)
+        *by_nv[i] = soai_take(memory, &at, nv * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i)
+        *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
     c->G = soai_take(memory, &at, rows * nv * sizeof(double));
     c->Y = soai_take(memory, &at, rows * nv * sizeof(double));
     c->inertia_row = soai_take(memory, &at, rows * sizeof *c->inertia_row);
@@ -96,17 +118,19 @@ static size_t layout(const soa_model *m, const soa_constraint_capacity *capacity
     return at;
 }
 static int usable(const soa_model *m, const soa_constraint_capacity *c) {
-    return m && c && c->constraints >= 0 && c->rows >= 0 && c->constraints <= 1000000 && c->rows <= 20000 &&
+    return m && c && c->constraints >= 0 && c->rows >= 0 && c->constraints <= 1000000 &&
+           c->rows <= 20000 &&
            !(c->dense && m->nv + c->rows > 30000); /* products of sizes stay within int */
 }
 
 size_t soa_constraints_size(const soa_model *model, const soa_constraint_capacity *capacity) {
     return usable(model, capacity) ? layout(model, capacity, NULL) : 0;
 }
-soa_status soa_constraints_init(const soa_model *model, const soa_constraint_capacity *capacity, void *memory,
-                                size_t size, soa_constraints **constraints) {
+soa_status soa_constraints_init(const soa_model *model, const soa_constraint_capacity *capacity,
+                                void *memory, size_t size, soa_constraints **constraints) {
     if (!usable(model, capacity) || !constraints) return SOA_E_ARGUMENT;
-    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, capacity, NULL)) return SOA_E_MEMORY;
+    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, capacity, NULL))
+        return SOA_E_MEMORY;
     layout(model, capacity, memory);
     *constraints = memory;
     return SOA_OK;
@@ -127,7 +151,8 @@ void soa_constraints_free(soa_constraints *constraints) {
 static int unit(double a[3]) {
     const double size = sqrt(v3_dot(a, a));
     if (!(size > 1e-12) || !(size < 1e12)) return 0;
-    for (int j = 0; j < 3; ++j) a[j] /= size;
+    for (int j = 0; j < 3; ++j)
+        a[j] /= size;
     return 1;
 }
 int soai_is_rotation(const soa_frame *X) {
@@ -161,23 +186,28 @@ int soa_constraints_row_count(const soa_constraints *c) {
 }
 int soa_constraints_count(const soa_constraints *c) {
     int count = 0;
-    for (int i = 0; c && i < c->capacity.constraints; ++i) count += c->list[i].used;
+    for (int i = 0; c && i < c->capacity.constraints; ++i)
+        count += c->list[i].used;
     return count;
 }
 
 static constraint *find(const soa_constraints *c, int number) {
-    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used ? c->list + number : NULL;
+    return c && number >= 0 && number < c->capacity.constraints && c->list[number].used
+               ? c->list + number
+               : NULL;
 }
 static int free_of(const constraint *k) {
     return k->def.kind == SOA_LOOP ? 6 - k->rows : 0;
 }
 
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
-soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def, int *number, soa_report *report) {
+soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def, int *number,
+                               soa_report *report) {
     if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
     const soa_model *m = c->model;
     int at = 0;
-    while (at < c->capacity.constraints && c->list[at].used) ++at;
+    while (at < c->capacity.constraints && c->list[at].used)
+        ++at;
     constraint k;
     memset(&k, 0, sizeof k);
     k.def = *def;
@@ -192,7 +222,8 @@ soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def
         if (c->list[i].used && !strcmp(c->list[i].name, k.name))
             FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k.name);
     if (at == c->capacity.constraints)
-        FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1, at);
+        FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1,
+             at);
     if ((unsigned)def->kind > SOA_DISC)
         FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
     if (def->kind == SOA_RATIO) {
@@ -206,65 +237,91 @@ soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def
             if (body < 0) {
                 const constraint *loop = find(c, ~body);
                 if (!loop || free_of(loop) != 1)
-                    FAIL(SOA_E_JOINT, "\"%s\": constraint %d is no cut joint with one coordinate", k.name, ~body);
+                    FAIL(SOA_E_JOINT, "\"%s\": constraint %d is no cut joint with one coordinate",
+                         k.name, ~body);
                 continue;
             }
             if (body < 1 || body > m->nb || soai_bodies(m)[body].nv != 1)
                 FAIL(SOA_E_JOINT, "\"%s\": body %d has no joint with one coordinate", k.name, body);
             if (soai_metas(m)[body].leader >= 0)
-                FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one", k.name, body);
+                FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one",
+                     k.name, body);
         }
         if (!terms) FAIL(SOA_E_ARGUMENT, "\"%s\": no coordinate with a coefficient", k.name);
     } else {
         const int frame[2] = {def->frame1, def->frame2};
         for (int i = 0; i < 2; ++i)
             if (frame[i] < 0 || frame[i] >= m->frames)
-                FAIL(SOA_E_NAME, "\"%s\": frame%d is %d; the model has frames 0 to %d", k.name, i + 1, frame[i],
-                     (int)m->frames - 1);
+                FAIL(SOA_E_NAME, "\"%s\": frame%d is %d; the model has frames 0 to %d", k.name,
+                     i + 1, frame[i], (int)m->frames - 1);
         const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame);
         if (row[def->frame1].body == row[def->frame2].body)
-            FAIL(SOA_E_ARGUMENT, "\"%s\": both frames are on body %d; a constraint needs two bodies", k.name,
+            FAIL(SOA_E_ARGUMENT,
+                 "\"%s\": both frames are on body %d; a constraint needs two bodies", k.name,
                  (int)row[def->frame1].body);
         if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
-            FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift", k.name);
+            FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift",
+                 k.name);
     }
     if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO && def->kind != SOA_PLANE)
-        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance, a ratio or a plane can be driven in time", k.name);
+        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance, a ratio or a plane can be driven in time",
+             k.name);
     if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
         !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
-        FAIL(SOA_E_NOT_FINITE, "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);
+        FAIL(SOA_E_NOT_FINITE,
+             "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);
     if (def->kind == SOA_LOOP) {
         if ((unsigned)def->joint >= SOA_JOINT_TYPE_COUNT)
             FAIL(SOA_E_JOINT, "\"%s\": no joint type has number %d", k.name, def->joint);
         if (!unit(k.def.axis)) FAIL(SOA_E_JOINT, "\"%s\": axis has no direction", k.name);
-        if (def->joint == SOA_UNIVERSAL && (!unit(k.def.axis2) || !(fabs(v3_dot(k.def.axis, k.def.axis2)) < 1 - 1e-9)))
-            FAIL(SOA_E_JOINT, "\"%s\": the axes of a universal joint are parallel, or one has no direction", k.name);
-        const int rotor = def->rotor_inertia != 0 && def->gear_ratio != 0, exact = def->rotor_model == SOA_ROTOR_EXACT;
+        if (def->joint == SOA_UNIVERSAL &&
+            (!unit(k.def.axis2) || !(fabs(v3_dot(k.def.axis, k.def.axis2)) < 1 - 1e-9)))
+            FAIL(SOA_E_JOINT,
+                 "\"%s\": the axes of a universal joint are parallel, or one has no direction",
+                 k.name);
+        const int rotor = def->rotor_inertia != 0 && def->gear_ratio != 0,
+                  exact = def->rotor_model == SOA_ROTOR_EXACT;
         if (!(fabs(def->stiffness) <= 1e300) || !(fabs(def->rest) <= 1e300) ||
-            !(def->rotor_inertia >= 0 && def->rotor_inertia <= 1e300) || !(fabs(def->gear_ratio) <= 1e150))
-            FAIL(SOA_E_NOT_FINITE, "\"%s\": its spring or rotor is not finite (or negative)", k.name);
+            !(def->rotor_inertia >= 0 && def->rotor_inertia <= 1e300) ||
+            !(fabs(def->gear_ratio) <= 1e150))
+            FAIL(SOA_E_NOT_FINITE, "\"%s\": its spring or rotor is not finite (or negative)",
+                 k.name);
         if (def->stiffness != 0 && (def->joint == SOA_SPHERICAL || def->joint == SOA_FREE))
-            FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k.name, soa_joint_type_name(def->joint));
-        if (rotor && def->joint == SOA_FREE) FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k.name);
-        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT || (exact && soa_constraint_def_row_count(def) != 5)))
+            FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k.name,
+                 soa_joint_type_name(def->joint));
+        if (rotor && def->joint == SOA_FREE)
+            FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k.name);
+        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT ||
+                      (exact && soa_constraint_def_row_count(def) != 5)))
             FAIL(SOA_E_JOINT, "\"%s\": an exact rotor needs a joint with one coordinate", k.name);
-        if (!soai_all_finite(def->rotor_axis, 3)) FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k.name);
+        if (!soai_all_finite(def->rotor_axis, 3))
+            FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k.name);
         if (!unit(k.def.rotor_axis)) memcpy(k.def.rotor_axis, k.def.axis, sizeof k.def.axis);
         k.counted = def->stiffness != 0;
         memcpy(k.a, k.def.axis, sizeof k.a);
         memcpy(k.b1, k.def.axis2, sizeof k.b1); /* a planar joint counts along axis2 */
         double along = v3_dot(k.a, k.b1);
-        for (int j = 0; j < 3; ++j) k.b1[j] -= along * k.a[j];
+        for (int j = 0; j < 3; ++j)
+            k.b1[j] -= along * k.a[j];
         if (!unit(k.b1) || def->joint != SOA_PLANAR) { /* any direction across the axis */
-            const int least = fabs(k.a[0]) < 0.6 ? 0 : fabs(k.a[1]) < 0.6 ? 1 : 2;
-            for (int j = 0; j < 3; ++j) k.b1[j] = (j == least) - k.a[least] * k.a[j];
+            int least;
+            if (fabs(k.a[0]) < 0.6) {
+                least = 0;
+            } else if (fabs(k.a[1]) < 0.6) {
+                least = 1;
+            } else {
+                least = 2;
+            }
+            for (int j = 0; j < 3; ++j)
+                k.b1[j] = (j == least) - k.a[least] * k.a[j];
             unit(k.b1);
         }
         v3_cross(k.a, k.b1, k.b2);
     }
     if (def->kind == SOA_DISTANCE && !def->drive && !(def->value > 0))
-        FAIL(SOA_E_ARGUMENT, "\"%s\": a distance of %g; it must be positive (a spherical loop joins points)", k.name,
-             def->value);
+        FAIL(SOA_E_ARGUMENT,
+             "\"%s\": a distance of %g; it must be positive (a spherical loop joins points)",
+             k.name, def->value);
     if ((def->kind == SOA_ROLLING || def->kind == SOA_DISC) && !(def->value > 0))
         FAIL(SOA_E_ARGUMENT, "\"%s\": a radius of %g", k.name, def->value);
     if (def->kind == SOA_VELOCITY &&
@@ -272,18 +329,21 @@ soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def
         FAIL(SOA_E_ARGUMENT, "\"%s\": %d rows; 1 to 6, all finite", k.name, def->row_count);
     k.rows = soa_constraint_def_row_count(&k.def);
     const int rows = soa_constraints_row_count(c);
-    for (int i = 0, all = k.rows; i < c->capacity.constraints; ++i) { /* also those switched off must fit */
+    /* also those switched off must fit */
+    for (int i = 0, all = k.rows; i < c->capacity.constraints; ++i) {
         if (c->list[i].used) all += c->list[i].rows;
         if (all > c->capacity.rows)
             FAIL(SOA_E_MEMORY,
-                 "\"%s\" has %d rows; with the %d of the others that is more than the %d there is room for", k.name,
-                 k.rows, rows, c->capacity.rows);
+                 "\"%s\" has %d rows; with the %d of the others that is more than the %d there is "
+                 "room for",
+                 k.name, k.rows, rows, c->capacity.rows);
     }
     if (def->kind != SOA_RATIO) touch(c, def, &k);
     for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j) {
         int known = def->coordinate[j] <= 0;
         if (def->coordinate[j] < 0) touch(c, &c->list[~def->coordinate[j]].def, &k);
-        for (int i = 0; i < k.tree_count && !known; ++i) known = k.trees[i] == c->tree[def->coordinate[j]];
+        for (int i = 0; i < k.tree_count && !known; ++i)
+            known = k.trees[i] == c->tree[def->coordinate[j]];
         if (!known) k.trees[k.tree_count++] = c->tree[def->coordinate[j]];
     }
     k.used = k.on = 1;
@@ -298,7 +358,8 @@ soa_status soa_constraints_remove(soa_constraints *c, int number) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
     for (int i = 0; i < c->capacity.constraints; ++i)
-        for (int j = 0; j < SOA_RATIO_TERMS && c->list[i].used && c->list[i].def.kind == SOA_RATIO; ++j)
+        for (int j = 0; j < SOA_RATIO_TERMS && c->list[i].used && c->list[i].def.kind == SOA_RATIO;
+             ++j)
             if (c->list[i].def.coordinate[j] == ~number) return SOA_E_ARGUMENT;
     memset(k, 0, sizeof *k);
     return SOA_OK;
@@ -330,7 +391,8 @@ soa_status soa_constraints_set_turns(soa_constraints *c, int number, const doubl
     memcpy(k->near, near, (size_t)free_of(k) * sizeof *near);
     return SOA_OK;
 }
-soa_status soa_constraints_joint_rates(const soa_constraints *c, int number, double rates[6], int *count) {
+soa_status soa_constraints_joint_rates(const soa_constraints *c, int number, double rates[6],
+                                       int *count) {
     const constraint *k = find(c, number);
     if (!k || !rates || k->def.kind != SOA_LOOP) return SOA_E_ARGUMENT;
     memcpy(rates, k->rate, (size_t)free_of(k) * sizeof *rates);
@@ -357,6 +419,7 @@ const soa_model *soa_constraints_model(const soa_constraints *c) {
 soa_status soa_constraints_get_def(const soa_constraints *c, int number, soa_constraint_def *def) {
     const constraint *k = find(c, number);
     if (!k || !def) return SOA_E_ARGUMENT;
-    *def = k->def, def->name = k->name;
+    *def = k->def;
+    def->name = k->name;
     return SOA_OK;
 }

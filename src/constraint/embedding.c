@@ -1,13 +1,15 @@
 /* embedding.c  closed chains in primary joints: WD89 (4) to (7) and section 2.4.
  *
  * With p the primary and s the secondary coordinates, v = E V + e (e: drives in time), E = [1; Es]:
- *   function     one evaluation of order 2 along Q(t) = Q + V t + A t^2/2 gives q, v, a; one of order 1 along each
+ *   function     one evaluation of order 2 along Q(t) = Q + V t + A t^2/2 gives q, v, a; one of
+ *   order 1 along each
  *                primary direction a column of E
- *   constraints  Newton's steps G_s dq_s = -g from the guess, then Es = -G_s^-1 G_p, v_s = Es V - G_s^-1 dg/dt,
- *                a_s = Es A - G_s^-1 gamma.  G_s^-1 is by QR with pivots: rows may be redundant, columns may not.
- * Then tau = E' rho with rho by soa_rnea, H = E' M E by one soa_mass_mul for each column (Walker & Orin's first
- * method), and forward dynamics by H, or by articulated bodies with the rows [-Es 1] on vdot: O(nv) for each secondary
- * coordinate. */
+ *   constraints  Newton's steps G_s dq_s = -g from the guess, then Es = -G_s^-1 G_p, v_s = Es V -
+ *                G_s^-1 dg/dt, a_s = Es A - G_s^-1 gamma.  G_s^-1 is by QR with pivots: rows may be
+ *                redundant, columns may not.
+ * Then tau = E' rho with rho by soa_rnea, H = E' M E by one soa_mass_mul for each column (Walker &
+ * Orin's first method), and forward dynamics by H, or by articulated bodies with the rows [-Es 1]
+ * on vdot: O(nv) for each secondary coordinate. */
 #include "soa/embedding.h"
 #include "constraint_internal.h"
 #include "../base/small_algebra.h"
@@ -17,19 +19,18 @@
 struct soa_embedding {
     const soa_model *model;
     soa_embedding_def def;
-    int n, nQ, m; /* primary v, primary q, secondary v                                                     */
-    int *primary,
-        *secondary;     /* v coordinates: n, m                                                                   */
-    int *at;            /* of each of the nQ numbers: its place in q                                             */
-    int *pivot;         /* rows or m                                                                             */
-    soa_taylor *series; /* nq                                                                                    */
-    double *q, *best, *v, *a, *x,
-        *y;                   /* nq, nq, nv each                                                               */
-    double *step, *base;      /* nv, nq: a primary direction and the state it starts from                      */
-    double *E;                /* nv x n                                                                        */
-    double *A, *beta, *right; /* rows x m: QR of G_s; rows or nv each                                          */
-    double *G, *Y, *W;        /* m x nv, m x nv, m x m: rows [-Es 1] and their Gram matrix; W also n x n: H    */
-    double *gram_right;       /* max(m, n)                                                                     */
+    int n, nQ, m;                     /* primary v, primary q, secondary v */
+    int *primary, *secondary;         /* v coordinates: n, m */
+    int *at;                          /* of each of the nQ numbers: its place in q */
+    int *pivot;                       /* rows or m */
+    soa_taylor *series;               /* nq */
+    double *q, *best, *v, *a, *x, *y; /* nq, nq, nv each */
+    double *step, *base;              /* nv, nq: a primary direction and the state it starts from */
+    double *E;                        /* nv x n */
+    double *A, *beta, *right;         /* rows x m: QR of G_s; rows or nv each */
+    double *G, *Y, *W;  /* m x nv, m x nv, m x m: rows [-Es 1] and their Gram matrix; W also n
+                               * x n: H */
+    double *gram_right; /* max(m, n) */
 };
 
 soa_embedding_def soa_embedding_default(const unsigned char *primary) {
@@ -44,20 +45,29 @@ static size_t layout(const soa_model *m, const soa_embedding_def *def, char *mem
     const size_t nv = (size_t)m->nv, nq = (size_t)m->nq;
     const size_t rows = def->constraints ? (size_t)def->constraints->capacity.rows : 0;
     size_t n = 0, at = 0;
-    for (size_t j = 0; j < nv; ++j) n += def->primary[j] != 0;
-    const size_t s = nv - n, side = s > n ? s : n, tall = rows > nv ? rows : nv;
+    for (size_t j = 0; j < nv; ++j)
+        n += def->primary[j] != 0;
+    const size_t s = nv - n;
+    const size_t side = s > n ? s : n;
+    const size_t tall = rows > nv ? rows : nv;
     soai_take(memory, &at, sizeof *e);
     memset(e, 0, sizeof *e);
-    e->model = m, e->def = *def, e->n = (int)n, e->m = (int)s;
+    e->model = m;
+    e->def = *def;
+    e->n = (int)n;
+    e->m = (int)s;
     e->def.primary = NULL;
     e->primary = soai_take(memory, &at, n * sizeof(int));
     e->secondary = soai_take(memory, &at, s * sizeof(int));
     e->at = soai_take(memory, &at, nq * sizeof(int));
     e->pivot = soai_take(memory, &at, tall * sizeof(int));
     e->series = soai_take(memory, &at, nq * sizeof(soa_taylor));
-    double **const by_nq[] = {&e->q, &e->best, &e->base}, **const by_nv[] = {&e->v, &e->a, &e->x, &e->y, &e->step};
-    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i) *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
-    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i) *by_nv[i] = soai_take(memory, &at, nv * sizeof(double));
+    double **const by_nq[] = {&e->q, &e->best, &e->base},
+                   **const by_nv[] = {&e->v, &e->a, &e->x, &e->y, &e->step};
+    for (size_t i = 0; i < sizeof by_nq / sizeof *by_nq; ++i)
+        *by_nq[i] = soai_take(memory, &at, nq * sizeof(double));
+    for (size_t i = 0; i < sizeof by_nv / sizeof *by_nv; ++i)
+        *by_nv[i] = soai_take(memory, &at, nv * sizeof(double));
     e->E = soai_take(memory, &at, nv * n * sizeof(double));
     e->A = soai_take(memory, &at, rows * s * sizeof(double));
     e->beta = soai_take(memory, &at, tall * sizeof(double));
@@ -69,23 +79,27 @@ static size_t layout(const soa_model *m, const soa_embedding_def *def, char *mem
     return at;
 }
 
-/* --- coordinates -------------------------------------------------------------------------------------------------- */
+/* --- coordinates ------------------------------------------------------------------------------ */
 static int has_quaternion(const soa_model *m, int body) {
     const int type = soai_bodies(m)[body].type;
     return type == SOA_SPHERICAL || type == SOA_FREE;
 }
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
 static soa_status check(const soa_model *m, const soa_embedding_def *def, soa_report *report) {
-    if (!m || !def || !def->primary) FAIL(SOA_E_ARGUMENT, "no model, no definition, or no choice of primary joints");
-    if (!def->function && !def->constraints) FAIL(SOA_E_ARGUMENT, "neither a function nor constraints");
-    if (def->constraints && def->constraints->model != m) FAIL(SOA_E_ARGUMENT, "the constraints are of another model");
+    if (!m || !def || !def->primary)
+        FAIL(SOA_E_ARGUMENT, "no model, no definition, or no choice of primary joints");
+    if (!def->function && !def->constraints)
+        FAIL(SOA_E_ARGUMENT, "neither a function nor constraints");
+    if (def->constraints && def->constraints->model != m)
+        FAIL(SOA_E_ARGUMENT, "the constraints are of another model");
     if (!(def->branch >= 0)) FAIL(SOA_E_ARGUMENT, "branch must not be negative");
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *b = soai_metas(m) + i;
         if (b->leader >= 0 || !has_quaternion(m, i)) continue;
         for (int c = 1; c < soai_bodies(m)[i].nv; ++c)
             if (!def->primary[b->user_v] != !def->primary[b->user_v + c])
-                FAIL(SOA_E_JOINT, "body %d: a spherical or free joint is primary or secondary as a whole", i);
+                FAIL(SOA_E_JOINT,
+                     "body %d: a spherical or free joint is primary or secondary as a whole", i);
     }
     return SOA_OK;
 }
@@ -98,13 +112,16 @@ static void choose(soa_embedding *e, const unsigned char *primary) {
             e->primary[n++] = j;
         else
             e->secondary[s++] = j;
-    unsigned char *const mark = (unsigned char *)e->series; /* its room serves as nq bytes while building */
+    /* its room serves as nq bytes while building */
+    unsigned char *const mark = (unsigned char *)e->series;
     memset(mark, 0, (size_t)m->nq);
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *b = soai_metas(m) + i;
         if (b->leader >= 0) continue;
-        const int nv = soai_bodies(m)[i].nv, nq = soai_nq_of((soa_joint_type)soai_bodies(m)[i].type);
-        for (int k = 0; k < nq; ++k) mark[b->user_q + k] = nv && primary[b->user_v + (nq == nv ? k : 0)];
+        const int nv = soai_bodies(m)[i].nv,
+                  nq = soai_nq_of((soa_joint_type)soai_bodies(m)[i].type);
+        for (int k = 0; k < nq; ++k)
+            mark[b->user_q + k] = nv && primary[b->user_v + (nq == nv ? k : 0)];
     }
     for (int k = 0; k < m->nq; ++k)
         if (mark[k]) e->at[nQ++] = k;
@@ -114,20 +131,21 @@ static void choose(soa_embedding *e, const unsigned char *primary) {
 size_t soa_embedding_size(const soa_model *model, const soa_embedding_def *def) {
     return check(model, def, NULL) == SOA_OK ? layout(model, def, NULL) : 0;
 }
-soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *def, void *memory, size_t size,
-                              soa_embedding **embedding, soa_report *report) {
+soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *def, void *memory,
+                              size_t size, soa_embedding **embedding, soa_report *report) {
     const soa_status s = check(model, def, report);
     if (s) return s;
     if (!embedding) FAIL(SOA_E_ARGUMENT, "nowhere to put the embedding");
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, def, NULL))
-        FAIL(SOA_E_MEMORY, "%lu bytes, aligned to %d, are needed", (unsigned long)layout(model, def, NULL), SOAI_ALIGN);
+        FAIL(SOA_E_MEMORY, "%lu bytes, aligned to %d, are needed",
+             (unsigned long)layout(model, def, NULL), SOAI_ALIGN);
     layout(model, def, memory);
     choose(memory, def->primary);
     *embedding = memory;
     return SOA_OK;
 }
-soa_status soa_embedding_create(const soa_model *model, const soa_embedding_def *def, soa_embedding **embedding,
-                                soa_report *report) {
+soa_status soa_embedding_create(const soa_model *model, const soa_embedding_def *def,
+                                soa_embedding **embedding, soa_report *report) {
     const soa_status s = check(model, def, report);
     if (s) return s;
     const size_t size = (layout(model, def, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
@@ -147,34 +165,41 @@ int soa_embedding_nv(const soa_embedding *e) {
     return e ? e->n : 0;
 }
 
-/* --- quaternions and the rates of q ------------------------------------------------------------------------------- */
+/* --- quaternions and the rates of q ----------------------------------------------------------- */
 /* R x for the rotation of a unit quaternion: x + 2 w (u x x) + 2 u x (u x x) */
 static void quaternion_turn(const double e[4], int back, const double x[3], double out[3]) {
     const double u[3] = {back ? -e[1] : e[1], back ? -e[2] : e[2], back ? -e[3] : e[3]};
     const double t[3] = {2 * (u[1] * x[2] - u[2] * x[1]), 2 * (u[2] * x[0] - u[0] * x[2]),
                          2 * (u[0] * x[1] - u[1] * x[0])};
-    const double c[3] = {u[1] * t[2] - u[2] * t[1], u[2] * t[0] - u[0] * t[2], u[0] * t[1] - u[1] * t[0]};
-    for (int j = 0; j < 3; ++j) out[j] = x[j] + e[0] * t[j] + c[j];
+    const double c[3] = {u[1] * t[2] - u[2] * t[1], u[2] * t[0] - u[0] * t[2],
+                         u[0] * t[1] - u[1] * t[0]};
+    for (int j = 0; j < 3; ++j)
+        out[j] = x[j] + e[0] * t[j] + c[j];
 }
-/* Series of a joint's q from q, v, a: q + q' e + q'' e^2 / 2.  Quaternions: e' = e w / 2; a free joint: p' = R v. */
-static void series_of(const soa_model *m, int body, int order, const double *q, const double *v, const double *a,
-                      soa_taylor *out) {
+/* Series of a joint's q from q, v, a: q + q' e + q'' e^2 / 2.  Quaternions: e' = e w / 2; a free
+ * joint: p' = R v. */
+static void series_of(const soa_model *m, int body, int order, const double *q, const double *v,
+                      const double *a, soa_taylor *out) {
     const int type = soai_bodies(m)[body].type, nq = soai_nq_of((soa_joint_type)type);
     double first[7], second[7];
     if (type != SOA_SPHERICAL && type != SOA_FREE) {
-        memcpy(first, v, (size_t)nq * sizeof *v), memcpy(second, a, (size_t)nq * sizeof *a);
+        memcpy(first, v, (size_t)nq * sizeof *v);
+        memcpy(second, a, (size_t)nq * sizeof *a);
     } else {
         const int shift = type == SOA_FREE ? 3 : 0;
         const double *e = q + shift, w[4] = {0, v[0], v[1], v[2]}, wd[4] = {0, a[0], a[1], a[2]};
         double *e1 = first + shift, *e2 = second + shift, t[4];
         soai_quaternion_mul(e, w, e1);
-        for (int j = 0; j < 4; ++j) e1[j] /= 2;
+        for (int j = 0; j < 4; ++j)
+            e1[j] /= 2;
         soai_quaternion_mul(e1, w, e2);
         soai_quaternion_mul(e, wd, t);
-        for (int j = 0; j < 4; ++j) e2[j] = (e2[j] + t[j]) / 2;
+        for (int j = 0; j < 4; ++j)
+            e2[j] = (e2[j] + t[j]) / 2;
         if (shift) {
-            const double *u = v + 3, x[3] = {a[3] + v[1] * u[2] - v[2] * u[1], a[4] + v[2] * u[0] - v[0] * u[2],
-                                             a[5] + v[0] * u[1] - v[1] * u[0]};
+            const double *u = v + 3,
+                         x[3] = {a[3] + v[1] * u[2] - v[2] * u[1], a[4] + v[2] * u[0] - v[0] * u[2],
+                                 a[5] + v[0] * u[1] - v[1] * u[0]};
             quaternion_turn(e, 0, u, first);
             quaternion_turn(e, 0, x, second);
         }
@@ -184,13 +209,18 @@ static void series_of(const soa_model *m, int body, int order, const double *q, 
         if (order > 1) out[k].c[2] = second[k] / 2;
     }
 }
-/* And back: v and a of a joint from the series of its q.  0 where a quaternion is not of unit length. */
+/* And back: v and a of a joint from the series of its q.  0 where a quaternion is not of unit
+ * length. */
 static int rates_of(const soa_model *m, int body, const soa_taylor *q, double *v, double *a) {
     const int type = soai_bodies(m)[body].type, nq = soai_nq_of((soa_joint_type)type);
     double first[7], second[7];
-    for (int k = 0; k < nq; ++k) first[k] = soa_taylor_derivative(q[k], 1), second[k] = soa_taylor_derivative(q[k], 2);
+    for (int k = 0; k < nq; ++k) {
+        first[k] = soa_taylor_derivative(q[k], 1);
+        second[k] = soa_taylor_derivative(q[k], 2);
+    }
     if (type != SOA_SPHERICAL && type != SOA_FREE) {
-        memcpy(v, first, (size_t)nq * sizeof *v), memcpy(a, second, (size_t)nq * sizeof *a);
+        memcpy(v, first, (size_t)nq * sizeof *v);
+        memcpy(a, second, (size_t)nq * sizeof *a);
         return 1;
     }
     const int shift = type == SOA_FREE ? 3 : 0;
@@ -198,21 +228,28 @@ static int rates_of(const soa_model *m, int body, const soa_taylor *q, double *v
     const double conjugate[4] = {e[0], -e[1], -e[2], -e[3]};
     double w[4], wd[4];
     if (!(fabs(e[0] * e[0] + e[1] * e[1] + e[2] * e[2] + e[3] * e[3] - 1) < 1e-6)) return 0;
-    soai_quaternion_mul(conjugate, first + shift, w); /* w = 2 e* e', and its rate 2 e* e'' but for the real part */
+    /* w = 2 e* e', and its rate 2 e* e'' but for the real part */
+    soai_quaternion_mul(conjugate, first + shift, w);
     soai_quaternion_mul(conjugate, second + shift, wd);
-    for (int j = 0; j < 3; ++j) v[j] = 2 * w[1 + j], a[j] = 2 * wd[1 + j];
+    for (int j = 0; j < 3; ++j) {
+        v[j] = 2 * w[1 + j];
+        a[j] = 2 * wd[1 + j];
+    }
     if (shift) { /* v = R'p',  vdot = R'p'' - w x v */
         quaternion_turn(e, 1, first, v + 3);
         quaternion_turn(e, 1, second, a + 3);
-        a[3] -= v[1] * v[5] - v[2] * v[4], a[4] -= v[2] * v[3] - v[0] * v[5], a[5] -= v[0] * v[4] - v[1] * v[3];
+        a[3] -= v[1] * v[5] - v[2] * v[4];
+        a[4] -= v[2] * v[3] - v[0] * v[5];
+        a[5] -= v[0] * v[4] - v[1] * v[3];
     }
     return 1;
 }
 
-/* --- U by a function ---------------------------------------------------------------------------------------------- */
-/* Series of all q along primary rates V, A (n each; NULL: zero) at the positions in e->base; rates of all joints into
- * v, a. */
-static soa_status evaluate(soa_embedding *e, int order, const double *V, const double *A, double *v, double *a) {
+/* --- U by a function -------------------------------------------------------------------------- */
+/* Series of all q along primary rates V, A (n each; NULL: zero) at the positions in e->base; rates
+ * of all joints into v, a. */
+static soa_status evaluate(soa_embedding *e, int order, const double *V, const double *A, double *v,
+                           double *a) {
     const soa_model *m = e->model;
     memset(e->step, 0, (size_t)m->nv * sizeof *e->step);
     memset(e->y, 0, (size_t)m->nv * sizeof *e->y);
@@ -223,7 +260,8 @@ static soa_status evaluate(soa_embedding *e, int order, const double *V, const d
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *b = soai_metas(m) + i;
         if (b->leader < 0)
-            series_of(m, i, order, e->base + b->user_q, e->step + b->user_v, e->y + b->user_v, e->series + b->user_q);
+            series_of(m, i, order, e->base + b->user_q, e->step + b->user_v, e->y + b->user_v,
+                      e->series + b->user_q);
     }
     for (int j = 0, k = 0; j < m->nq; ++j) { /* secondary: not a number until written */
         if (k < e->nQ && e->at[k] == j)
@@ -248,21 +286,25 @@ static int met(const soa_constraints *c, int rows, int nv, const double *x, cons
         double sum = also[r], size = 1 + fabs(sum);
         for (int j = 0; j < nv; ++j) {
             const double term = c->G[(size_t)r * (size_t)nv + (size_t)j] * x[j];
-            sum += term, size += fabs(term);
+            sum += term;
+            size += fabs(term);
         }
         if (!(fabs(sum) <= 1e-7 * size)) return 0;
     }
     return 1;
 }
-static soa_status by_function(soa_embedding *e, soa_work *w, const double *V, const double *A, double t, int with_E) {
+static soa_status by_function(soa_embedding *e, soa_work *w, const double *V, const double *A,
+                              double t, int with_E) {
     const soa_model *m = e->model;
     const size_t nv = (size_t)m->nv, n = (size_t)e->n;
     memcpy(e->base, e->q, (size_t)m->nq * sizeof *e->q);
     soa_status s = evaluate(e, 2, V, A, e->v, e->a);
     if (s) return s;
-    for (int j = 0; j < m->nq; ++j) e->q[j] = e->series[j].c[0];
+    for (int j = 0; j < m->nq; ++j)
+        e->q[j] = e->series[j].c[0];
+    /* the function must leave Q alone */
     for (int k = 0; k < e->nQ; ++k)
-        if (e->q[e->at[k]] != e->base[e->at[k]]) return SOA_E_INCONSISTENT; /* the function must leave Q alone */
+        if (e->q[e->at[k]] != e->base[e->at[k]]) return SOA_E_INCONSISTENT;
     if (e->def.constraints) {
         soa_constraints *c = e->def.constraints;
         int rows = 0;
@@ -282,14 +324,16 @@ static soa_status by_function(soa_embedding *e, soa_work *w, const double *V, co
         memset(e->gram_right, 0, n * sizeof *e->gram_right);
         e->gram_right[k] = 1;
         if ((s = evaluate(e, 1, e->gram_right, NULL, e->right, e->beta))) return s;
-        for (size_t j = 0; j < nv; ++j) e->E[n * j + k] = e->right[j];
+        for (size_t j = 0; j < nv; ++j)
+            e->E[n * j + k] = e->right[j];
     }
     return SOA_OK;
 }
 
-/* --- U by constraints --------------------------------------------------------------------------------------------- */
+/* --- U by constraints ------------------------------------------------------------------------- */
 /* Rows at e->q and QR of their secondary columns.  Velocity rows are refused. */
-static soa_status factor(soa_embedding *e, soa_work *w, const double *v, double t, int *rows, int *rank) {
+static soa_status factor(soa_embedding *e, soa_work *w, const double *v, double t, int *rows,
+                         int *rank) {
     soa_constraints *c = e->def.constraints;
     const int nv = e->model->nv, m = e->m;
     const soa_status s = soai_constraint_evaluate(c, w, e->q, v, t, rows);
@@ -298,7 +342,8 @@ static soa_status factor(soa_embedding *e, soa_work *w, const double *v, double 
         if (c->row[r].on_velocity) return SOA_E_ARGUMENT;
     soai_constraint_form(c, w, *rows, c->G);
     for (int r = 0; r < *rows; ++r)
-        for (int k = 0; k < m; ++k) e->A[m * r + k] = c->G[(size_t)r * (size_t)nv + (size_t)e->secondary[k]];
+        for (int k = 0; k < m; ++k)
+            e->A[m * r + k] = c->G[(size_t)r * (size_t)nv + (size_t)e->secondary[k]];
     *rank = m ? soai_qr(*rows, m, e->A, e->beta, e->pivot, 1e-9) : 0;
     return SOA_OK;
 }
@@ -306,10 +351,12 @@ static soa_status factor(soa_embedding *e, soa_work *w, const double *v, double 
 static void solve(const soa_embedding *e, int rows, int rank, double *b, double *x) {
     const int m = e->m;
     soai_qr_apply(rows, m, e->A, e->beta, 1, b);
-    for (int k = 0; k < m; ++k) x[k] = 0;
+    for (int k = 0; k < m; ++k)
+        x[k] = 0;
     for (int k = rank - 1; k >= 0; --k) {
         double sum = b[k];
-        for (int i = k + 1; i < rank; ++i) sum -= e->A[m * k + i] * x[e->pivot[i]];
+        for (int i = k + 1; i < rank; ++i)
+            sum -= e->A[m * k + i] * x[e->pivot[i]];
         x[e->pivot[k]] = sum / e->A[m * k + k];
     }
 }
@@ -329,7 +376,8 @@ static soa_status close_loops(soa_embedding *e, soa_work *w, double t, int *rows
     double now = worst_residual(c, *rows);
     for (int pass = 0; pass < 60 && now > 0; ++pass) {
         double size = 0;
-        for (int r = 0; r < *rows; ++r) e->right[r] = -c->row[r].g;
+        for (int r = 0; r < *rows; ++r)
+            e->right[r] = -c->row[r].g;
         memset(e->step, 0, (size_t)m->nv * sizeof *e->step);
         if (e->m) solve(e, *rows, *rank, e->right, e->y);
         for (int k = 0; k < e->m; ++k) {
@@ -339,7 +387,8 @@ static soa_status close_loops(soa_embedding *e, soa_work *w, double t, int *rows
         memcpy(e->best, e->q, q_bytes);
         double scale = size > 0.5 ? 0.5 / size : 1, next = now;
         for (int half = 0; half < 6; ++half, scale /= 2) {
-            if ((s = soa_q_integrate(m, e->best, e->step, scale, e->q)) || (s = factor(e, w, NULL, t, rows, rank)))
+            if ((s = soa_q_integrate(m, e->best, e->step, scale, e->q)) ||
+                (s = factor(e, w, NULL, t, rows, rank)))
                 return s;
             next = worst_residual(c, *rows);
             if (next < now) break;
@@ -352,8 +401,8 @@ static soa_status close_loops(soa_embedding *e, soa_work *w, double t, int *rows
     }
     return now <= 1e-10 ? SOA_OK : SOA_E_NO_CONVERGENCE;
 }
-static soa_status by_constraints(soa_embedding *e, soa_work *w, const double *V, const double *A, double t,
-                                 int with_E) {
+static soa_status by_constraints(soa_embedding *e, soa_work *w, const double *V, const double *A,
+                                 double t, int with_E) {
     soa_constraints *c = e->def.constraints;
     const int nv = e->model->nv, n = e->n, m = e->m;
     const size_t v_bytes = (size_t)nv * sizeof *e->v;
@@ -373,56 +422,70 @@ static soa_status by_constraints(soa_embedding *e, soa_work *w, const double *V,
         const double *from = stage ? A : V;
         if (stage && (s = factor(e, w, e->v, t, &rows, &rank))) return s;
         memset(to, 0, v_bytes);
-        for (int k = 0; from && k < n; ++k) to[e->primary[k]] = from[k];
+        for (int k = 0; from && k < n; ++k)
+            to[e->primary[k]] = from[k];
         for (int r = 0; r < rows; ++r) {
             const double *row = c->G + (size_t)r * (size_t)nv;
             c->right[r] = stage ? c->row[r].gamma : c->row[r].drift;
             e->right[r] = -c->right[r];
-            for (int j = 0; j < nv; ++j) e->right[r] -= row[j] * to[j];
+            for (int j = 0; j < nv; ++j)
+                e->right[r] -= row[j] * to[j];
         }
         if (m) solve(e, rows, rank, e->right, e->y);
-        for (int k = 0; k < m; ++k) to[e->secondary[k]] = e->y[k];
-        if (!met(c, rows, nv, to, c->right)) return SOA_E_INCONSISTENT; /* Q is held too, or drives contradict */
+        for (int k = 0; k < m; ++k)
+            to[e->secondary[k]] = e->y[k];
+        /* Q is held too, or drives contradict */
+        if (!met(c, rows, nv, to, c->right)) return SOA_E_INCONSISTENT;
     }
     memcpy(e->x, c->cut, v_bytes);
     for (int k = 0; with_E && k < n; ++k) { /* Es = -G_s^-1 G_p */
-        for (int r = 0; r < rows; ++r) e->right[r] = -c->G[(size_t)r * (size_t)nv + (size_t)e->primary[k]];
+        for (int r = 0; r < rows; ++r)
+            e->right[r] = -c->G[(size_t)r * (size_t)nv + (size_t)e->primary[k]];
         if (m) solve(e, rows, rank, e->right, e->y);
-        for (int j = 0; j < nv; ++j) e->E[n * j + k] = 0;
+        for (int j = 0; j < nv; ++j)
+            e->E[n * j + k] = 0;
         e->E[n * e->primary[k] + k] = 1;
-        for (int i = 0; i < m; ++i) e->E[n * e->secondary[i] + k] = e->y[i];
+        for (int i = 0; i < m; ++i)
+            e->E[n * e->secondary[i] + k] = e->y[i];
     }
     return SOA_OK;
 }
 
 /* Everything at (Q, V, A, t): e->q, v, a, E, and in e->x the torques of cut joints. */
-static soa_status embed(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A, double t,
-                        const double *q, int with_E) {
-    if (!e || !w || w->model != e->model || !q || (!Q && e->nQ) || !(t - t == 0)) return SOA_E_ARGUMENT;
+static soa_status embed(soa_embedding *e, soa_work *w, const double *Q, const double *V,
+                        const double *A, double t, const double *q, int with_E) {
+    if (!e || !w || w->model != e->model || !q || (!Q && e->nQ) || !(t - t == 0))
+        return SOA_E_ARGUMENT;
     const size_t n = (size_t)e->n;
-    if (!soai_all_finite(Q, (size_t)e->nQ) || (V && !soai_all_finite(V, n)) || (A && !soai_all_finite(A, n)))
+    if (!soai_all_finite(Q, (size_t)e->nQ) || (V && !soai_all_finite(V, n)) ||
+        (A && !soai_all_finite(A, n)))
         return SOA_E_NOT_FINITE;
     if (e->def.function)
         soa_q_neutral(e->model, e->q);
     else
         memcpy(e->q, q, (size_t)e->model->nq * sizeof *q);
-    for (int k = 0; k < e->nQ; ++k) e->q[e->at[k]] = Q[k];
+    for (int k = 0; k < e->nQ; ++k)
+        e->q[e->at[k]] = Q[k];
     const soa_status s = soai_check_state(e->model, e->q, NULL, NULL, NULL, &w->body);
     if (s) return s;
-    return e->def.function ? by_function(e, w, V, A, t, with_E) : by_constraints(e, w, V, A, t, with_E);
+    return e->def.function ? by_function(e, w, V, A, t, with_E)
+                           : by_constraints(e, w, V, A, t, with_E);
 }
 static void give_q(const soa_embedding *e, double *q) {
     memcpy(q, e->q, (size_t)e->model->nq * sizeof *q);
 }
 /* out = E' x */
 static void onto_primary(const soa_embedding *e, const double *x, double *out) {
-    for (int k = 0; k < e->n; ++k) out[k] = 0;
+    for (int k = 0; k < e->n; ++k)
+        out[k] = 0;
     for (int j = 0; j < e->model->nv; ++j)
-        for (int k = 0; k < e->n; ++k) out[k] += e->E[e->n * j + k] * x[j];
+        for (int k = 0; k < e->n; ++k)
+            out[k] += e->E[e->n * j + k] * x[j];
 }
 
-static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
-                                  double t, double *q, double *v, double *a, double *E) {
+static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V,
+                                  const double *A, double t, double *q, double *v, double *a,
+                                  double *E) {
     const soa_status s = embed(e, w, Q, V, A, t, q, E != NULL);
     if (s) return s;
     const size_t bytes = (size_t)e->model->nv * sizeof(double);
@@ -432,7 +495,8 @@ static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q
     if (E) memcpy(E, e->E, bytes * (size_t)e->n);
     return SOA_OK;
 }
-soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const soa_input *primary, double *q, double *v, double *a, double *E) {
+soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
+                               double *v, double *a, double *E) {
     if (!primary) return SOA_E_ARGUMENT;
     const double *Q = primary->q;
     const double *V = primary->v;
@@ -442,18 +506,21 @@ soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const soa_input *p
     return soai_work_keep(w, before, embedding_state(e, w, Q, V, A, t, q, v, a, E));
 }
 
-static soa_status embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V, const double *A,
-                               const soa_wrench *wrenches, int wrench_count, double t, double *q, double *tau) {
+static soa_status embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V,
+                               const double *A, const soa_wrench *wrenches, int wrench_count,
+                               double t, double *q, double *tau) {
     if (!tau) return SOA_E_ARGUMENT;
     soa_status s = embed(e, w, Q, V, A, t, q, 1);
     if (s || (s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y))) return s;
     soai_cut_force(e->def.constraints, e->a, 1, e->y);
-    for (int j = 0; j < e->model->nv; ++j) e->y[j] -= e->x[j]; /* rho of cut joints comes in by their own way */
+    for (int j = 0; j < e->model->nv; ++j)
+        e->y[j] -= e->x[j]; /* rho of cut joints comes in by their own way */
     onto_primary(e, e->y, tau);
     give_q(e, q);
     return SOA_OK;
 }
-soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const soa_input *primary, double *q, double *tau) {
+soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
+                            double *tau) {
     if (!primary) return SOA_E_ARGUMENT;
     const double *Q = primary->q;
     const double *V = primary->v;
@@ -462,25 +529,28 @@ soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const soa_input *prim
     int wrench_count = primary->wrench_count;
     double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, embedding_id(e, w, Q, V, A, wrenches, wrench_count, t, q, tau));
+    return soai_work_keep(w, before,
+                          embedding_id(e, w, Q, V, A, wrenches, wrench_count, t, q, tau));
 }
 
 /* H = E' M E, a column by one inverse dynamics without velocities and gravity; into e->W. */
 static soa_status inertia(soa_embedding *e, soa_work *w) {
     const int nv = e->model->nv, n = e->n;
     for (int k = 0; k < n; ++k) {
-        for (int j = 0; j < nv; ++j) e->step[j] = e->E[n * j + k];
+        for (int j = 0; j < nv; ++j)
+            e->step[j] = e->E[n * j + k];
         const soa_status s = soa_mass_mul(e->model, w, e->q, e->step, e->y);
         if (s) return s;
         soai_cut_force(e->def.constraints, e->step, 0, e->y);
         onto_primary(e, e->y, e->gram_right);
-        for (int i = 0; i < n; ++i) e->W[n * i + k] = e->gram_right[i];
+        for (int i = 0; i < n; ++i)
+            e->W[n * i + k] = e->gram_right[i];
     }
     return SOA_OK;
 }
 static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                                  const soa_wrench *wrenches, int wrench_count, double t, double *q, double *H,
-                                  double *C, double *G) {
+                                  const soa_wrench *wrenches, int wrench_count, double t, double *q,
+                                  double *H, double *C, double *G) {
     soa_status s = embed(e, w, Q, V, NULL, t, q, 1);
     if (s) return s;
     const soa_model *m = e->model;
@@ -490,13 +560,19 @@ static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q
         (s = soa_rnea(m, w, e->q, e->v, e->a, wrenches, wrench_count, all)))
         return s;
     soai_cut_force(e->def.constraints, e->a, 1, all);
-    for (int j = 0; j < nv; ++j) all[j] -= still[j] + e->x[j];
+    for (int j = 0; j < nv; ++j)
+        all[j] -= still[j] + e->x[j];
     if (e->def.constraints) { /* the efforts of cut joints belong to G, their friction to C */
         int rows = 0;
-        if ((s = soai_constraint_evaluate(e->def.constraints, w, e->q, w->zero, t, &rows))) return s;
-        for (int j = 0; j < nv; ++j) still[j] -= e->def.constraints->cut[j], all[j] += e->def.constraints->cut[j];
+        if ((s = soai_constraint_evaluate(e->def.constraints, w, e->q, w->zero, t, &rows)))
+            return s;
+        for (int j = 0; j < nv; ++j) {
+            still[j] -= e->def.constraints->cut[j];
+            all[j] += e->def.constraints->cut[j];
+        }
     }
-    memcpy(e->v, still, (size_t)nv * sizeof *still), memcpy(e->a, all, (size_t)nv * sizeof *all);
+    memcpy(e->v, still, (size_t)nv * sizeof *still);
+    memcpy(e->a, all, (size_t)nv * sizeof *all);
     if (H && (s = inertia(e, w))) return s;
     if (H) memcpy(H, e->W, (size_t)(n * n) * sizeof *H);
     if (C) onto_primary(e, e->a, C);
@@ -504,7 +580,8 @@ static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q
     give_q(e, q);
     return SOA_OK;
 }
-soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const soa_input *primary, double *q, double *H, double *C, double *G) {
+soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
+                               double *H, double *C, double *G) {
     if (!primary) return SOA_E_ARGUMENT;
     const double *Q = primary->q;
     const double *V = primary->v;
@@ -512,45 +589,54 @@ soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const soa_input *p
     int wrench_count = primary->wrench_count;
     double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, embedding_terms(e, w, Q, V, wrenches, wrench_count, t, q, H, C, G));
+    return soai_work_keep(w, before,
+                          embedding_terms(e, w, Q, V, wrenches, wrench_count, t, q, H, C, G));
 }
 
-/* W x = b in place, W symmetric and positive definite (n x n, lower triangle, overwritten); 0 where it is not. */
+/* W x = b in place, W symmetric and positive definite (n x n, lower triangle, overwritten); 0 where
+ * it is not. */
 static int cholesky_solve(int n, double *W, double *b) {
     for (int j = 0; j < n; ++j) {
         double d = W[n * j + j];
-        for (int k = 0; k < j; ++k) d -= W[n * j + k] * W[n * j + k];
+        for (int k = 0; k < j; ++k)
+            d -= W[n * j + k] * W[n * j + k];
         if (!(d > 1e-14 * W[n * j + j])) return 0;
         W[n * j + j] = sqrt(d);
         for (int i = j + 1; i < n; ++i) {
-            for (int k = 0; k < j; ++k) W[n * i + j] -= W[n * i + k] * W[n * j + k];
+            for (int k = 0; k < j; ++k)
+                W[n * i + j] -= W[n * i + k] * W[n * j + k];
             W[n * i + j] /= W[n * j + j];
         }
     }
     for (int i = 0; i < n; ++i) {
-        for (int k = 0; k < i; ++k) b[i] -= W[n * i + k] * b[k];
+        for (int k = 0; k < i; ++k)
+            b[i] -= W[n * i + k] * b[k];
         b[i] /= W[n * i + i];
     }
     for (int i = n - 1; i >= 0; --i) {
-        for (int k = i + 1; k < n; ++k) b[i] -= W[n * k + i] * b[k];
+        for (int k = i + 1; k < n; ++k)
+            b[i] -= W[n * k + i] * b[k];
         b[i] /= W[n * i + i];
     }
     return 1;
 }
-/* vdot = E Qdd + a, a = Edot V, is vdot_s - Es vdot_p = a_s: m rows [-Es 1] on vdot = M^-1 (tau - bias + rows'
- * lambda). */
-static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau, const soa_wrench *wrenches,
-                            int wrench_count, double *Qdd) {
+/* vdot = E Qdd + a, a = Edot V, is vdot_s - Es vdot_p = a_s: m rows [-Es 1] on vdot = M^-1 (tau -
+ * bias + rows' lambda). */
+static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau,
+                            const soa_wrench *wrenches, int wrench_count, double *Qdd) {
     const soa_model *mo = e->model;
     const int nv = mo->nv, n = e->n, m = e->m;
-    for (int k = 0; tau && k < n; ++k) e->x[e->primary[k]] += tau[k];
+    for (int k = 0; tau && k < n; ++k)
+        e->x[e->primary[k]] += tau[k];
     soa_status s = soa_aba(mo, w, e->q, e->v, e->x, wrenches, wrench_count, e->y);
-    if (s || (s = soai_cut_prepare(e->def.constraints, w))) return s; /* soa_aba's articulated inertias stand */
+    /* soa_aba's articulated inertias stand */
+    if (s || (s = soai_cut_prepare(e->def.constraints, w))) return s;
     soai_cut_correct(e->def.constraints, e->y);
     for (int i = 0; i < m; ++i) {
         double *row = e->G + (size_t)i * (size_t)nv;
         memset(row, 0, (size_t)nv * sizeof *row);
-        for (int k = 0; k < n; ++k) row[e->primary[k]] = -e->E[n * e->secondary[i] + k];
+        for (int k = 0; k < n; ++k)
+            row[e->primary[k]] = -e->E[n * e->secondary[i] + k];
         row[e->secondary[i]] = 1;
         soai_cut_minv(e->def.constraints, w, row, e->Y + (size_t)i * (size_t)nv);
     }
@@ -558,47 +644,56 @@ static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau, co
         for (int i = 0; i < m; ++i) {
             const double *row = e->G + (size_t)i * (size_t)nv;
             double sum = e->a[e->secondary[i]];
-            for (int j = 0; j < nv; ++j) sum -= row[j] * e->y[j];
+            for (int j = 0; j < nv; ++j)
+                sum -= row[j] * e->y[j];
             e->gram_right[i] = sum;
             for (int c = 0; c <= i; ++c) {
                 double d = 0;
-                for (int j = 0; j < nv; ++j) d += row[j] * e->Y[(size_t)c * (size_t)nv + (size_t)j];
+                for (int j = 0; j < nv; ++j)
+                    d += row[j] * e->Y[(size_t)c * (size_t)nv + (size_t)j];
                 e->W[m * i + c] = d;
             }
         }
         if (!cholesky_solve(m, e->W, e->gram_right)) return SOA_E_SINGULAR;
         for (int i = 0; i < m; ++i)
-            for (int j = 0; j < nv; ++j) e->y[j] += e->Y[(size_t)i * (size_t)nv + (size_t)j] * e->gram_right[i];
+            for (int j = 0; j < nv; ++j)
+                e->y[j] += e->Y[(size_t)i * (size_t)nv + (size_t)j] * e->gram_right[i];
     }
-    for (int k = 0; k < n; ++k) Qdd[k] = e->y[e->primary[k]];
+    for (int k = 0; k < n; ++k)
+        Qdd[k] = e->y[e->primary[k]];
     return SOA_OK;
 }
-static soa_status by_columns(soa_embedding *e, soa_work *w, const double *tau, const soa_wrench *wrenches,
-                             int wrench_count, double *Qdd) {
+static soa_status by_columns(soa_embedding *e, soa_work *w, const double *tau,
+                             const soa_wrench *wrenches, int wrench_count, double *Qdd) {
     const int nv = e->model->nv, n = e->n;
     soa_status s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y);
     if (s) return s;
     soai_cut_force(e->def.constraints, e->a, 1, e->y);
-    for (int j = 0; j < nv; ++j) e->x[j] = e->y[j] - e->x[j];
+    for (int j = 0; j < nv; ++j)
+        e->x[j] = e->y[j] - e->x[j];
     if ((s = inertia(e, w))) return s;
     onto_primary(e, e->x, e->gram_right);
-    for (int k = 0; k < n; ++k) e->gram_right[k] = (tau ? tau[k] : 0) - e->gram_right[k];
+    for (int k = 0; k < n; ++k)
+        e->gram_right[k] = (tau ? tau[k] : 0) - e->gram_right[k];
     if (!cholesky_solve(n, e->W, e->gram_right)) return SOA_E_HINGE_SINGULAR;
     memcpy(Qdd, e->gram_right, (size_t)n * sizeof *Qdd);
     return SOA_OK;
 }
-static soa_status embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const double *Q,
-                               const double *V, const double *tau, const soa_wrench *wrenches, int wrench_count,
-                               double t, double *q, double *Qdd) {
+static soa_status embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method,
+                               const double *Q, const double *V, const double *tau,
+                               const soa_wrench *wrenches, int wrench_count, double t, double *q,
+                               double *Qdd) {
     if (!e || !Qdd || (unsigned)method > SOA_EMBEDDING_SWEEPS) return SOA_E_ARGUMENT;
     if (tau && !soai_all_finite(tau, (size_t)e->n)) return SOA_E_NOT_FINITE;
     soa_status s = embed(e, w, Q, V, NULL, t, q, 1);
     if (s) return s;
-    s = (method == SOA_EMBEDDING_SWEEPS ? by_sweeps : by_columns)(e, w, tau, wrenches, wrench_count, Qdd);
+    s = (method == SOA_EMBEDDING_SWEEPS ? by_sweeps : by_columns)(e, w, tau, wrenches, wrench_count,
+                                                                  Qdd);
     if (s == SOA_OK) give_q(e, q);
     return s;
 }
-soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method, const soa_input *primary, double *q, double *Qdd) {
+soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method,
+                            const soa_input *primary, double *q, double *Qdd) {
     if (!primary) return SOA_E_ARGUMENT;
     const double *Q = primary->q;
     const double *V = primary->v;
@@ -607,5 +702,6 @@ soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method 
     int wrench_count = primary->wrench_count;
     double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, embedding_fd(e, w, method, Q, V, tau, wrenches, wrench_count, t, q, Qdd));
+    return soai_work_keep(w, before,
+                          embedding_fd(e, w, method, Q, V, tau, wrenches, wrench_count, t, q, Qdd));
 }

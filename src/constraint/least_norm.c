@@ -1,7 +1,9 @@
-/* least_norm.c  positive semidefinite systems by pivoted Cholesky of the matrix scaled to unit diagonal.
+/* least_norm.c  positive semidefinite systems by pivoted Cholesky of the matrix scaled to unit
+ *               diagonal.
  *
- * With P'S P = [L1; L2] L1', the rows of [-L2 L1^-1, 1] span the null space; a solution with zeros at the dependent
- * rows becomes the one of least norm when its part along the null space is taken away.  O(n^3) once, then O(n^2). */
+ * With P'S P = [L1; L2] L1', the rows of [-L2 L1^-1, 1] span the null space; a solution with zeros
+ * at the dependent rows becomes the one of least norm when its part along the null space is taken
+ * away.  O(n^3) once, then O(n^2). */
 #include "least_norm.h"
 #include "../base/base_internal.h"
 #include "../base/small_algebra.h"
@@ -9,12 +11,14 @@
 
 static void backward(const soai_least *s, double *x) {
     for (int i = s->rank - 1; i >= 0; --i) {
-        for (int k = i + 1; k < s->rank; ++k) x[i] -= s->L[s->n * k + i] * x[k];
+        for (int k = i + 1; k < s->rank; ++k)
+            x[i] -= s->L[s->n * k + i] * x[k];
         x[i] /= s->L[s->n * i + i];
     }
 }
 
-void soai_least_factor(soai_least *s, int n, const double *S, const double *floor, double tolerance) {
+void soai_least_factor(soai_least *s, int n, const double *S, const double *floor,
+                       double tolerance) {
     s->n = n;
     for (int i = 0; i < n; ++i) {
         const double d = fmax(S[n * i + i], floor ? floor[i] : 0);
@@ -34,18 +38,23 @@ void soai_least_factor(soai_least *s, int n, const double *S, const double *floo
     s->condition = s->rank ? most / least * (most / least) : 1;
     for (int d = s->rank; d < n; ++d) {
         double *row = s->N + n * (d - s->rank), *x = s->part;
-        for (int k = 0; k < s->rank; ++k) x[k] = -s->L[n * d + k];
+        for (int k = 0; k < s->rank; ++k)
+            x[k] = -s->L[n * d + k];
         backward(s, x);
-        for (int k = 0; k < n; ++k) row[k] = 0;
-        for (int k = 0; k < s->rank; ++k) row[s->pivot[k]] = x[k] * s->scale[s->pivot[k]];
+        for (int k = 0; k < n; ++k)
+            row[k] = 0;
+        for (int k = 0; k < s->rank; ++k)
+            row[s->pivot[k]] = x[k] * s->scale[s->pivot[k]];
         row[s->pivot[d]] = s->scale[s->pivot[d]];
         for (int pass = 0; pass < 2; ++pass)
             for (int e = 0; e < d - s->rank; ++e) {
                 const double along = soai_dot(n, s->N + n * e, row);
-                for (int k = 0; k < n; ++k) row[k] -= along * s->N[n * e + k];
+                for (int k = 0; k < n; ++k)
+                    row[k] -= along * s->N[n * e + k];
             }
         const double length = sqrt(soai_dot(n, row, row));
-        for (int k = 0; k < n; ++k) row[k] /= length;
+        for (int k = 0; k < n; ++k)
+            row[k] /= length;
     }
 }
 
@@ -57,16 +66,19 @@ double soai_least_solve(const soai_least *s, const double *b, const double *size
         y[k] = b[r] * s->scale[r];
         whole = fmax(whole, fabs((size ? size : b)[r]) * s->scale[r]);
     }
-    for (int i = 0; i < s->rank; ++i) y[i] = (y[i] - soai_dot(i, s->L + n * i, y)) / s->L[n * i + i];
+    for (int i = 0; i < s->rank; ++i)
+        y[i] = (y[i] - soai_dot(i, s->L + n * i, y)) / s->L[n * i + i];
     for (int d = s->rank; d < n; ++d) {
         const double off = fabs(y[d] - soai_dot(s->rank, s->L + n * d, y));
         if (!(off <= worst)) worst = off;
     }
     backward(s, y);
-    for (int k = 0; k < n; ++k) x[s->pivot[k]] = k < s->rank ? y[k] * s->scale[s->pivot[k]] : 0;
+    for (int k = 0; k < n; ++k)
+        x[s->pivot[k]] = k < s->rank ? y[k] * s->scale[s->pivot[k]] : 0;
     for (int e = 0; e < n - s->rank; ++e) {
         const double along = soai_dot(n, s->N + n * e, x);
-        for (int k = 0; k < n; ++k) x[k] -= along * s->N[n * e + k];
+        for (int k = 0; k < n; ++k)
+            x[k] -= along * s->N[n * e + k];
     }
     return worst > 0 ? worst / whole : worst;
 }

@@ -1,4 +1,5 @@
-/* least_norm.h  S x = b for a positive semidefinite S: its rank, how far b is outside its image, x of least norm. */
+/* least_norm.h  S x = b for a positive semidefinite S: its rank, how far b is outside its image, x
+ *               of least norm. */
 #ifndef SOAI_LEAST_NORM_H
 #define SOAI_LEAST_NORM_H
 
@@ -10,9 +11,12 @@ typedef struct soai_least {
     int *pivot;
 } soai_least;
 
-/* The rooms are given.  floor (n; NULL: 0): a diagonal entry not above it is rounding, and its row counts as zero. */
-void soai_least_factor(soai_least *s, int n, const double *S, const double *floor, double tolerance);
-/* size: magnitudes that went into b (n; NULL: |b|).  Gives back how far b is outside the image, relative to those. */
+/* The rooms are given.  floor (n; NULL: 0): a diagonal entry not above it is rounding, and its row
+ * counts as zero. */
+void soai_least_factor(soai_least *s, int n, const double *S, const double *floor,
+                       double tolerance);
+/* size: magnitudes that went into b (n; NULL: |b|).  Gives back how far b is outside the image,
+ * relative to those. */
 double soai_least_solve(const soai_least *s, const double *b, const double *size, double *x);
 
 #endif

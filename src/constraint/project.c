@@ -1,7 +1,9 @@
-/* project.c  back to the constraints: projection after a step, assembly from a guess; and torques for a closed machine.
+/* project.c  back to the constraints: projection after a step, assembly from a guess; and torques
+ *            for a closed machine.
  *
- * Projection moves q by the step of least kinetic-energy norm, dq = -M^-1 G' (G M^-1 G')^+ g, until nothing is gained,
- * and v likewise in one step.  Assembly weighs all coordinates alike and damps its steps (Levenberg and Marquardt).  */
+ * Projection moves q by the step of least kinetic-energy norm, dq = -M^-1 G' (G M^-1 G')^+ g, until
+ * nothing is gained, and v likewise in one step.  Assembly weighs all coordinates alike and damps
+ * its steps (Levenberg and Marquardt). */
 #include "constraint_internal.h"
 #include <math.h>
 
@@ -15,14 +17,17 @@ static double largest(int n, const double *x) {
     return most;
 }
 
-/* Residuals of the rows on positions at q, and their rows of G, compressed to the front; owners and all. */
-static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q, double t, int with_G, int *count) {
+/* Residuals of the rows on positions at q, and their rows of G, compressed to the front; owners and
+ * all. */
+static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q, double t,
+                                int with_G, int *count) {
     int rows = 0, n = 0;
     const soa_status s = soai_constraint_evaluate(c, w, q, NULL, t, &rows);
     if (s) return s;
     for (int r = 0; r < rows; ++r) {
         if (c->row[r].on_velocity) continue;
-        c->row[n] = c->row[r], c->owner[n] = c->owner[r];
+        c->row[n] = c->row[r];
+        c->owner[n] = c->owner[r];
         c->g[n] = c->row[n].g;
         ++n;
     }
@@ -32,12 +37,14 @@ static soa_status position_rows(soa_constraints *c, soa_work *w, const double *q
 }
 
 /* G M^-1 G' at q, from the rows of G that stand; pivots below `tolerance` are redundant rows. */
-static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, int rows, double tolerance, gram *g) {
+static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, int rows,
+                              double tolerance, gram *g) {
     soa_closed_options options = soa_closed_options_default();
     options.rank_tolerance = tolerance;
     soa_status s = soai_minv_prepare(c->model, w, q);
     if (s == SOA_E_HINGE_SINGULAR) {
-        /* a massless link that only its loops hold: M has no inverse; all coordinates weigh alike instead */
+        /* a massless link that only its loops hold: M has no inverse; all coordinates weigh alike
+         * instead */
         memcpy(c->Y, c->G, (size_t)rows * (size_t)c->model->nv * sizeof *c->Y);
     } else {
         if (s || (s = soai_cut_prepare(c, w))) return s;
@@ -50,7 +57,8 @@ static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, 
 static void mass_step(soa_constraints *c, const gram *g, const double *b, double *step) {
     const int nv = c->model->nv;
     soai_gram_basic(c, g, b, c->lambda);
-    for (int j = 0; j < nv; ++j) step[j] = 0;
+    for (int j = 0; j < nv; ++j)
+        step[j] = 0;
     for (int r = 0; r < g->rows; ++r)
         for (int j = 0; j < nv && c->lambda[r] != 0; ++j)
             step[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
@@ -60,7 +68,8 @@ static double rates(soa_constraints *c, int rows, const double *v) {
     const int nv = c->model->nv;
     for (int r = 0; r < rows; ++r) {
         c->rate[r] = c->row[r].drift;
-        for (int j = 0; j < nv; ++j) c->rate[r] += c->G[(size_t)r * (size_t)nv + (size_t)j] * v[j];
+        for (int j = 0; j < nv; ++j)
+            c->rate[r] += c->G[(size_t)r * (size_t)nv + (size_t)j] * v[j];
     }
     return largest(rows, c->rate);
 }
@@ -68,7 +77,8 @@ static double rates(soa_constraints *c, int rows, const double *v) {
 double soa_closed_drift(const soa_constraints *c) {
     return c ? c->drift : 0;
 }
-static soa_status closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
+static soa_status closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v,
+                                 double error[2]) {
     if (!c || !w || w->model != c->model || !q || !(t - t == 0)) return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
     const int nv = m->nv;
@@ -82,13 +92,19 @@ static soa_status closed_project(soa_constraints *c, soa_work *w, double t, doub
     double now = c->drift = largest(rows, c->g);
     for (int pass = 0, coarse = 1; pass < 30 && now > ROUNDING; ++pass) {
         /* off the constraints by g, redundant rows are so only up to g, their pivots up to g^2 */
-        const double tolerance = coarse && now > 1e-6 ? (now < 1e-3 ? now * now : 1e-6) : 1e-12;
+        double tolerance;
+        if (coarse && now > 1e-6) {
+            tolerance = now < 1e-3 ? now * now : 1e-6;
+        } else {
+            tolerance = 1e-12;
+        }
         if ((s = mass_factor(c, w, c->q, rows, tolerance, &g))) return s;
         mass_step(c, &g, c->g, c->vdot);
         if ((s = soa_q_integrate(m, c->q, c->vdot, 1, c->try_q))) return s;
         if ((s = position_rows(c, w, c->try_q, t, 1, &rows))) return s;
         const double next = largest(rows, c->g);
-        if (!(next < now)) { /* nothing more to be gained, unless weak rows were taken for redundant ones */
+        /* nothing more to be gained, unless weak rows were taken for redundant ones */
+        if (!(next < now)) {
             if (tolerance <= 1e-12) break;
             coarse = 0;
             if ((s = position_rows(c, w, c->q, t, 1, &rows))) return s;
@@ -97,7 +113,10 @@ static soa_status closed_project(soa_constraints *c, soa_work *w, double t, doub
         memcpy(c->q, c->try_q, q_bytes);
         now = next;
     }
-    if (error) error[0] = now, error[1] = 0;
+    if (error) {
+        error[0] = now;
+        error[1] = 0;
+    }
     if (!(now <= 1e-9)) return SOA_E_NO_CONVERGENCE;
     if (v) {
         int all = 0;
@@ -109,7 +128,8 @@ static soa_status closed_project(soa_constraints *c, soa_work *w, double t, doub
         for (int pass = 0; pass < 2; ++pass) { /* the second takes back the first's rounding */
             rates(c, all, c->torque);
             mass_step(c, &g, c->rate, c->vdot);
-            for (int j = 0; j < nv; ++j) c->torque[j] += c->vdot[j];
+            for (int j = 0; j < nv; ++j)
+                c->torque[j] += c->vdot[j];
         }
         left = rates(c, all, c->torque);
         if (error) error[1] = left;
@@ -119,7 +139,8 @@ static soa_status closed_project(soa_constraints *c, soa_work *w, double t, doub
     memcpy(q, c->q, q_bytes);
     return SOA_OK;
 }
-soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v, double error[2]) {
+soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double *q, double *v,
+                              double error[2]) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, closed_project(c, w, t, q, v, error));
 }
@@ -128,12 +149,14 @@ soa_status soa_closed_project(soa_constraints *c, soa_work *w, double t, double 
 static void hold(soa_constraints *c, const unsigned char *held, int rows) {
     const int nv = c->model->nv;
     for (int j = 0; held && j < nv; ++j)
-        for (int r = 0; held[j] && r < rows; ++r) c->G[(size_t)r * (size_t)nv + (size_t)j] = 0;
+        for (int r = 0; held[j] && r < rows; ++r)
+            c->G[(size_t)r * (size_t)nv + (size_t)j] = 0;
 }
-static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held, double *q,
-                                  soa_report *report) {
+static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t,
+                                  const unsigned char *held, double *q, soa_report *report) {
     if (!c || !w || w->model != c->model || !q || !(t - t == 0))
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no constraints, no work space, or no guess");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "no constraints, no work space, or no guess");
     const soa_model *m = c->model;
     const int nv = m->nv;
     const size_t q_bytes = (size_t)m->nq * sizeof *q;
@@ -143,7 +166,8 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, con
     if (s || (s = position_rows(c, w, c->q, t, 1, &rows)))
         return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
     double now = 0, damping = 1e-3;
-    for (int r = 0; r < rows; ++r) now += c->g[r] * c->g[r];
+    for (int r = 0; r < rows; ++r)
+        now += c->g[r] * c->g[r];
     for (int pass = 0; pass < 300 && sqrt(now) > 1e-14; ++pass) {
         soa_closed_options options = soa_closed_options_default();
         options.damping = damping;
@@ -155,17 +179,20 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, con
         double most = 0;
         for (int j = 0; j < nv; ++j) {
             c->vdot[j] = 0;
-            for (int r = 0; r < rows; ++r) c->vdot[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
+            for (int r = 0; r < rows; ++r)
+                c->vdot[j] -= c->Y[(size_t)r * (size_t)nv + (size_t)j] * c->lambda[r];
             if (fabs(c->vdot[j]) > most) most = fabs(c->vdot[j]);
         }
         if ((s = soa_q_integrate(m, c->q, c->vdot, most > 0.5 ? 0.5 / most : 1, c->try_q)) ||
             (s = position_rows(c, w, c->try_q, t, 1, &rows)))
             return soai_report(report, s, w->body, 0, "%s", soa_status_text(s));
         double next = 0;
-        for (int r = 0; r < rows; ++r) next += c->g[r] * c->g[r];
+        for (int r = 0; r < rows; ++r)
+            next += c->g[r] * c->g[r];
         if (next < now) {
             memcpy(c->q, c->try_q, q_bytes);
-            now = next, damping = damping > 1e-9 ? damping / 5 : 0;
+            now = next;
+            damping = damping > 1e-9 ? damping / 5 : 0;
         } else {
             if (damping > 1e3 || (sqrt(now) < 1e-12 && damping > 1e-6)) break;
             damping = damping > 0 ? damping * 8 : 1e-8;
@@ -179,21 +206,23 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t, con
     for (int r = 1; r < rows; ++r)
         if (fabs(c->g[r]) > fabs(c->g[worst])) worst = r;
     if (rows && !(fabs(c->g[worst]) <= 1e-10))
-        return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                           "the loops do not close from this guess: \"%s\" is left open by %.3g (m or rad)",
-                           c->list[c->owner[worst]].name, fabs(c->g[worst]));
+        return soai_report(
+            report, SOA_E_NO_CONVERGENCE, -1, 0,
+            "the loops do not close from this guess: \"%s\" is left open by %.3g (m or rad)",
+            c->list[c->owner[worst]].name, fabs(c->g[worst]));
     memcpy(q, c->q, q_bytes);
     return SOA_OK;
 }
-soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held, double *q,
-                                    soa_report *report) {
+soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held,
+                               double *q, soa_report *report) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report));
 }
 
-/* v -= G'(G G')^+ (G v + dg/dt) over the coordinates that are not held, twice: the second pass takes back rounding. */
-static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const double *q, const unsigned char *held,
-                               double *v, double *left) {
+/* v -= G'(G G')^+ (G v + dg/dt) over the coordinates that are not held, twice: the second pass
+ * takes back rounding. */
+static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const double *q,
+                               const unsigned char *held, double *v, double *left) {
     if (!c || !w || w->model != c->model || !v || !(t - t == 0)) return SOA_E_ARGUMENT;
     const int nv = c->model->nv;
     int rows = 0;
@@ -209,7 +238,8 @@ static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const 
         memcpy(c->Y, c->G, (size_t)rows * (size_t)nv * sizeof *c->Y);
         soai_gram_factor(c, rows, &options, &g);
         mass_step(c, &g, c->rate, c->vdot);
-        for (int j = 0; j < nv; ++j) c->torque[j] += c->vdot[j];
+        for (int j = 0; j < nv; ++j)
+            c->torque[j] += c->vdot[j];
         soai_constraint_form(c, w, rows, c->G);
         *left = rates(c, rows, c->torque);
     }
@@ -217,8 +247,8 @@ static soa_status closed_rates(soa_constraints *c, soa_work *w, double t, const 
     memcpy(v, c->torque, (size_t)nv * sizeof *v);
     return SOA_OK;
 }
-soa_status soa_closed_project_rates(soa_constraints *c, soa_work *w, double t, const double *q, const unsigned char *held,
-                            double *v, double *left) {
+soa_status soa_closed_project_rates(soa_constraints *c, soa_work *w, double t, const double *q,
+                                    const unsigned char *held, double *v, double *left) {
     double ignored;
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, closed_rates(c, w, t, q, held, v, left ? left : &ignored));
@@ -227,9 +257,9 @@ soa_status soa_closed_project_rates(soa_constraints *c, soa_work *w, double t, c
 /* Unknown are lambda and the actuated torques; with u the other coordinates,
  *     G_u' lambda = f_u,   tau_a = f_a - G_a' lambda,   f = M a + bias - cut torques,
  * lambda = lambda0 + Z y with Z the null space of G_u', y the one that makes tau_a least. */
-static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v, const double *a,
-                            const soa_wrench *wrenches, int wrench_count, double t, const unsigned char *actuated,
-                            double *tau, double *lambda) {
+static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v,
+                            const double *a, const soa_wrench *wrenches, int wrench_count, double t,
+                            const unsigned char *actuated, double *tau, double *lambda) {
     if (!c || !w || w->model != c->model || !tau || !(t - t == 0)) return SOA_E_ARGUMENT;
     if (!c->capacity.dense) return SOA_E_MEMORY;
     const soa_model *m = c->model;
@@ -253,27 +283,34 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
     memcpy(c->torque, c->cut, (size_t)nv * sizeof *c->torque);
     if ((s = soa_rnea(m, w, q, v, a, wrenches, wrench_count, c->vdot))) return s;
     soai_cut_force(c, a, 1, c->vdot);
-    for (int j = 0; j < nv; ++j) c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
-    for (int j = 0; j < nv; ++j) free += actuated && !actuated[j];
+    for (int j = 0; j < nv; ++j)
+        c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
+    for (int j = 0; j < nv; ++j)
+        free += actuated && !actuated[j];
     driven = nv - free;
-    /* (G_u)' P = Q R of rows x free: G_u = G's columns of u, so lambda = Q [y1; y2], R'y1 = P'f_u, y2 free */
+    /* (G_u)' P = Q R of rows x free: G_u = G's columns of u, so lambda = Q [y1; y2], R'y1 = P'f_u,
+     * y2 free */
     double *A = c->K, *y = c->lambda;
     for (int r = 0; r < rows; ++r)
         for (int j = 0, k = 0; j < nv; ++j)
-            if (actuated && !actuated[j]) A[free * r + k++] = c->G[(size_t)r * (size_t)nv + (size_t)j];
+            if (actuated && !actuated[j])
+                A[free * r + k++] = c->G[(size_t)r * (size_t)nv + (size_t)j];
     for (int j = 0, k = 0; j < nv; ++j)
         if (actuated && !actuated[j]) c->x[k++] = c->torque[j];
     const int rank = free ? soai_qr(rows, free, A, c->beta, c->pivot, 1e-10) : 0;
-    for (int r = 0; r < rows; ++r) y[r] = 0;
+    for (int r = 0; r < rows; ++r)
+        y[r] = 0;
     for (int k = 0; k < rank; ++k) {
         double x = c->x[c->pivot[k]];
-        for (int i = 0; i < k; ++i) x -= A[free * i + k] * y[i];
+        for (int i = 0; i < k; ++i)
+            x -= A[free * i + k] * y[i];
         y[k] = x / A[free * k + k];
     }
     double force = largest(nv, c->torque);
     for (int k = rank; k < free; ++k) { /* what lambda cannot do at a coordinate without a motor */
         double x = c->x[c->pivot[k]];
-        for (int i = 0; i < rank; ++i) x -= A[free * i + k] * y[i];
+        for (int i = 0; i < rank; ++i)
+            x -= A[free * i + k] * y[i];
         if (!(fabs(x) <= 1e-8 * (1e-3 + force))) return SOA_E_INCONSISTENT;
     }
     if (free) soai_qr_apply(rows, free, A, c->beta, 0, y);
@@ -283,7 +320,8 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
     for (int j = 0, k = 0; j < nv; ++j) {
         if (actuated && !actuated[j]) continue;
         right[k] = c->torque[j];
-        for (int r = 0; r < rows; ++r) right[k] -= c->G[(size_t)r * (size_t)nv + (size_t)j] * y[r];
+        for (int r = 0; r < rows; ++r)
+            right[k] -= c->G[(size_t)r * (size_t)nv + (size_t)j] * y[r];
         ++k;
     }
     if (extra && driven) {
@@ -291,13 +329,15 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
         if ((size_t)driven * (size_t)extra > (size_t)nv * (size_t)nv) B = c->Y; /* rows x nv */
         for (int e = 0; e < extra; ++e) {
             double *z = c->right;
-            for (int r = 0; r < rows; ++r) z[r] = r == rank + e;
+            for (int r = 0; r < rows; ++r)
+                z[r] = r == rank + e;
             if (free) soai_qr_apply(rows, free, A, c->beta, 0, z);
             memcpy(c->N + (size_t)rows * (size_t)e, z, (size_t)rows * sizeof *z);
             for (int j = 0, k = 0; j < nv; ++j) {
                 if (actuated && !actuated[j]) continue;
                 double x = 0;
-                for (int r = 0; r < rows; ++r) x += c->G[(size_t)r * (size_t)nv + (size_t)j] * z[r];
+                for (int r = 0; r < rows; ++r)
+                    x += c->G[(size_t)r * (size_t)nv + (size_t)j] * z[r];
                 B[extra * k++ + e] = fabs(x) > noise ? x : 0; /* redundant rows move nothing */
             }
         }
@@ -308,20 +348,25 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
         double *y2 = c->right;
         for (int k = bound - 1; k >= 0; --k) {
             y2[k] = z[k];
-            for (int i = k + 1; i < bound; ++i) y2[k] -= B[extra * k + i] * y2[i];
+            for (int i = k + 1; i < bound; ++i)
+                y2[k] -= B[extra * k + i] * y2[i];
             y2[k] /= B[extra * k + k];
         }
         for (int k = 0; k < bound; ++k)
-            for (int r = 0; r < rows; ++r) y[r] += c->N[(size_t)rows * (size_t)c->pivot[k] + (size_t)r] * y2[k];
-        for (int k = 0; k < bound && k < driven; ++k) z[k] = 0; /* what is left */
+            for (int r = 0; r < rows; ++r)
+                y[r] += c->N[(size_t)rows * (size_t)c->pivot[k] + (size_t)r] * y2[k];
+        for (int k = 0; k < bound && k < driven; ++k)
+            z[k] = 0; /* what is left */
         soai_qr_apply(driven, extra, B, c->beta, 0, z);
         memcpy(right, z, (size_t)driven * sizeof *z);
     }
-    for (int j = 0, k = 0; j < nv; ++j) tau[j] = actuated && !actuated[j] ? 0 : right[k++];
+    for (int j = 0, k = 0; j < nv; ++j)
+        tau[j] = actuated && !actuated[j] ? 0 : right[k++];
     if (lambda) memcpy(lambda, y, (size_t)rows * sizeof *lambda);
     return SOA_OK;
 }
-soa_status soa_closed_id(soa_constraints *c, soa_work *w, const soa_input *input, const unsigned char *actuated, double *tau, double *lambda) {
+soa_status soa_closed_id(soa_constraints *c, soa_work *w, const soa_input *input,
+                         const unsigned char *actuated, double *tau, double *lambda) {
     if (!input) return SOA_E_ARGUMENT;
     const double *q = input->q;
     const double *v = input->v;
@@ -330,5 +375,6 @@ soa_status soa_closed_id(soa_constraints *c, soa_work *w, const soa_input *input
     int wrench_count = input->wrench_count;
     double t = input->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, closed_id(c, w, q, v, a, wrenches, wrench_count, t, actuated, tau, lambda));
+    return soai_work_keep(
+        w, before, closed_id(c, w, q, v, a, wrenches, wrench_count, t, actuated, tau, lambda));
 }

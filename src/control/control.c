@@ -1,10 +1,13 @@
-/* control.c  the controller's model: laying out, the recursion of WD89 section 3, the machine's own torques.
+/* control.c  the controller's model: laying out, the recursion of WD89 section 3, the machine's own
+ *            torques.
  *
- * recursion   f_j = F_j + sum f of children,  rho = s' f + eta,  tau = E' rho.  It is soa_rnea's inward sweep: bodies
+ * recursion   f_j = F_j + sum f of children,  rho = s' f + eta,  tau = E' rho.  It is soa_rnea's
+ *             inward sweep: bodies
  * at
  *             rest without gravity feel nothing but F, given as external forces -F.
- * passive     M_uu a_u = -(M_ua a_a + h_u): what nobody drives moves so that its torques vanish.  M_uu by one
- *             mass_mul for each u, then a Cholesky factor; what others drive may follow u in it.                     */
+ * passive     M_uu a_u = -(M_ua a_a + h_u): what nobody drives moves so that its torques vanish.
+ *             M_uu by one mass_mul for each u, then a Cholesky factor; what others drive may follow
+ *             u in it. */
 #include "control_internal.h"
 #include "../base/small_algebra.h"
 #include "../constraint/constraint_internal.h"
@@ -12,15 +15,17 @@
 #include <stdlib.h>
 
 soa_control_def soa_control_default(const unsigned char *drive) {
-    return (soa_control_def){.drive = drive, .compensate = SOA_COMPENSATE_DEFAULT, .coulomb_rate = 1e-3};
+    return (soa_control_def){
+        .drive = drive, .compensate = SOA_COMPENSATE_DEFAULT, .coulomb_rate = 1e-3};
 }
 
-/* --- laying out --------------------------------------------------------------------------------------------------- */
+/* --- laying out ------------------------------------------------------------------------------- */
 static int drive_of(const soa_control_def *def, int j) {
     return def->drive ? def->drive[j] : SOA_DRIVE_OWN;
 }
 static int root_of(const soa_model *m, int body) {
-    while (soai_bodies(m)[body].parent) body = soai_bodies(m)[body].parent;
+    while (soai_bodies(m)[body].parent)
+        body = soai_bodies(m)[body].parent;
     return body;
 }
 /* Whether a tree has a coordinate that somebody drives. */
@@ -60,7 +65,8 @@ static int list_free(const soa_model *m, const soa_control_def *def, int *list, 
 static size_t layout(const soa_model *m, const soa_control_def *def, char *memory) {
     soa_control scratch, *c = memory ? (soa_control *)(void *)memory : &scratch;
     size_t at = 0;
-    const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, number = sizeof(double), T = SOAI_TASK_ROWS;
+    const size_t nv = (size_t)m->nv, nq = (size_t)m->nq, number = sizeof(double),
+                 T = SOAI_TASK_ROWS;
     int passives;
     const int number_free = list_free(m, def, NULL, &passives);
     const size_t nf = (size_t)number_free;
@@ -74,7 +80,8 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
     c->hands_u = soai_take(memory, &at, 6 * (SOA_HANDS + 1) * nf * number);
     c->base_f = soai_take(memory, &at, 6 * T * number);
     c->q_ref = soai_take(memory, &at, nq * number);
-    for (int i = 0; i < SOAI_CONTROL_VECTORS; ++i) c->x[i] = soai_take(memory, &at, nv * number);
+    for (int i = 0; i < SOAI_CONTROL_VECTORS; ++i)
+        c->x[i] = soai_take(memory, &at, nv * number);
     c->unit = soai_take(memory, &at, nv * number);
     c->column = soai_take(memory, &at, nv * number);
     c->rows = soai_take(memory, &at, T * nv * number);
@@ -95,34 +102,43 @@ static size_t layout(const soa_model *m, const soa_control_def *def, char *memor
         loops.G = soai_take(memory, &at, rows * nv * number);
         loops.row_size = soai_take(memory, &at, rows * number);
         double **const lists[] = {&loops.b, &loops.x, &loops.force, &loops.spare};
-        for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) *lists[i] = soai_take(memory, &at, nv * number);
-        double **const squares[] = {&loops.r, &loops.A, &loops.inertia, &loops.factor, &loops.inverse};
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
+            *lists[i] = soai_take(memory, &at, nv * number);
+        double **const squares[] = {&loops.r, &loops.A, &loops.inertia, &loops.factor,
+                                    &loops.inverse};
         for (size_t i = 0; i < sizeof squares / sizeof *squares; ++i)
             *squares[i] = soai_take(memory, &at, nv * nv * number);
         loops.task = soai_take(memory, &at, T * nv * number);
     }
     if (memory) {
         c->closed = loops;
-        for (size_t j = 0; def->constraints && j < nv; ++j) loops.primary[j] = def->primary ? def->primary[j] != 0 : 0;
-        c->model = m, c->nq = m->nq, c->nv = m->nv;
-        c->compensate = def->compensate, c->coulomb_rate = def->coulomb_rate;
+        for (size_t j = 0; def->constraints && j < nv; ++j)
+            loops.primary[j] = def->primary ? def->primary[j] != 0 : 0;
+        c->model = m;
+        c->nq = m->nq;
+        c->nv = m->nv;
+        c->compensate = def->compensate;
+        c->coulomb_rate = def->coulomb_rate;
         c->free = list_free(m, def, c->passive, &c->passives);
         memset(c->driven, 0, (size_t)m->nb + 1);
         for (int i = 1; i <= m->nb; ++i) { /* parents first */
             const int parent = soai_bodies(m)[i].parent;
             c->driven[i] = parent ? c->driven[parent] : (unsigned char)tree_is_driven(m, def, i);
         }
-        for (int j = 0; j < m->nv; ++j) c->drive[j] = (unsigned char)drive_of(def, j);
+        for (int j = 0; j < m->nv; ++j)
+            c->drive[j] = (unsigned char)drive_of(def, j);
         soa_work_init(m, work, soa_work_size(m), &c->work);
     }
     return at;
 }
 static int def_fits(const soa_model *m, const soa_control_def *def) {
-    if (!m || !def || (def->compensate & ~(unsigned)SOA_COMPENSATE_ALL) || !(def->coulomb_rate > 0)) return 0;
+    if (!m || !def || (def->compensate & ~(unsigned)SOA_COMPENSATE_ALL) || !(def->coulomb_rate > 0))
+        return 0;
     if (def->constraints && soa_constraints_model(def->constraints) != m) return 0;
     for (int i = 0; def->constraints && i < def->constraints->capacity.constraints; ++i) {
         soa_constraint_def one;
-        if (!soa_constraints_get_def(def->constraints, i, &one) && one.drive) return 0; /* laws have no time */
+        /* laws have no time */
+        if (!soa_constraints_get_def(def->constraints, i, &one) && one.drive) return 0;
     }
     for (int j = 0; def->drive && j < m->nv; ++j)
         if (def->drive[j] > SOA_DRIVE_OTHER) return 0;
@@ -131,15 +147,17 @@ static int def_fits(const soa_model *m, const soa_control_def *def) {
 size_t soa_control_size(const soa_model *m, const soa_control_def *def) {
     return def_fits(m, def) ? layout(m, def, NULL) : 0;
 }
-soa_status soa_control_init(const soa_model *m, const soa_control_def *def, void *memory, size_t size,
-                            soa_control **control) {
+soa_status soa_control_init(const soa_model *m, const soa_control_def *def, void *memory,
+                            size_t size, soa_control **control) {
     if (!def_fits(m, def) || !control) return SOA_E_ARGUMENT;
-    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(m, def, NULL)) return SOA_E_MEMORY;
+    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(m, def, NULL))
+        return SOA_E_MEMORY;
     layout(m, def, memory);
     *control = memory;
     return SOA_OK;
 }
-soa_status soa_control_create(const soa_model *m, const soa_control_def *def, soa_control **control) {
+soa_status soa_control_create(const soa_model *m, const soa_control_def *def,
+                              soa_control **control) {
     if (!def_fits(m, def) || !control) return SOA_E_ARGUMENT;
     const size_t size = (layout(m, def, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *memory = aligned_alloc(SOAI_ALIGN, size);
@@ -163,9 +181,10 @@ soa_status soai_control_begin(soa_control *c, const double *q, const double *v) 
     return soai_check_state(c->model, q, v, NULL, NULL, &c->work->body);
 }
 
-/* --- the machine's own torques ------------------------------------------------------------------------------------ */
+/* --- the machine's own torques ---------------------------------------------------------------- */
 /* tau += what friction and springs of `which` take, tree coordinates. */
-static void add_losses(const soa_control *c, const double *tq, const double *tv, unsigned which, double *tau) {
+static void add_losses(const soa_control *c, const double *tq, const double *tv, unsigned which,
+                       double *tau) {
     const soai_view_double *k = &c->work->view;
     if (!k->losses) return;
     for (int i = 1; i <= k->nb; ++i) {
@@ -177,15 +196,19 @@ static void add_losses(const soa_control *c, const double *tq, const double *tv,
             double sum = 0;
             if (which & SOA_COMPENSATE_VISCOUS) sum += d->damping * v;
             if (which & SOA_COMPENSATE_COULOMB)
-                sum += (v > 0 ? d->friction_positive : d->friction_negative) * tanh(v / c->coulomb_rate);
-            if (which & SOAI_COULOMB_SIGN) sum += (v > 0) * d->friction_positive - (v < 0) * d->friction_negative;
-            if ((which & SOA_COMPENSATE_SPRINGS) && has_q) sum += d->stiffness * (tq[b->iq + j] - d->rest);
+                sum += (v > 0 ? d->friction_positive : d->friction_negative) *
+                       tanh(v / c->coulomb_rate);
+            if (which & SOAI_COULOMB_SIGN)
+                sum += (v > 0) * d->friction_positive - (v < 0) * d->friction_negative;
+            if ((which & SOA_COMPENSATE_SPRINGS) && has_q)
+                sum += d->stiffness * (tq[b->iq + j] - d->rest);
             tau[b->iv + j] += sum;
         }
     }
 }
 soa_status soai_control_torques(soa_control *c, const double *q, const double *v, const double *a,
-                                const soa_wrench *wrenches, int wrench_count, unsigned which, double *tau) {
+                                const soa_wrench *wrenches, int wrench_count, unsigned which,
+                                double *tau) {
     soai_inputs in;
     soa_work *w = c->work;
     const soa_status s = soai_enter(c->model, w, q, v, a, NULL, wrenches, wrench_count, &in);
@@ -195,13 +218,15 @@ soa_status soai_control_torques(soa_control *c, const double *q, const double *v
     if (!(which & SOA_COMPENSATE_GRAVITY)) view.gravity[0] = view.gravity[1] = view.gravity[2] = 0;
     double *out = c->model->nm ? w->tt : tau;
     const double *fext = soai_wrenches_to_chosen(w, in.fext ? w->fext : NULL);
-    w->k->rnea(&view, &w->w, in.q, which & SOA_COMPENSATE_CORIOLIS ? in.v : w->zero, in.a, fext, out);
+    w->k->rnea(&view, &w->w, in.q, which & SOA_COMPENSATE_CORIOLIS ? in.v : w->zero, in.a, fext,
+               out);
     add_losses(c, in.q, in.v, which, out);
     if (c->model->nm) user_torque(w, out, tau);
     return SOA_OK;
 }
-soa_status soa_control_compensation(soa_control *c, const double *q, const double *v, const double *a,
-                                    const soa_wrench *wrenches, int wrench_count, double *tau) {
+soa_status soa_control_compensation(soa_control *c, const double *q, const double *v,
+                                    const double *a, const soa_wrench *wrenches, int wrench_count,
+                                    double *tau) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !tau) s = SOA_E_ARGUMENT;
     if (s || (c->closed.constraints && a)) return s ? s : SOA_E_ARGUMENT;
@@ -212,7 +237,7 @@ soa_status soa_control_compensation(soa_control *c, const double *q, const doubl
     return soai_control_write(c, q, torque, tau);
 }
 
-/* --- what nobody drives ------------------------------------------------------------------------------------------- */
+/* --- what nobody drives ----------------------------------------------------------------------- */
 /* Least pivot of its diagonal entry: below it only rounding errors are left. */
 static const double least_pivot = 1e-14;
 soa_status soai_passive_factor(soa_control *c, const double *q, int n) {
@@ -222,14 +247,16 @@ soa_status soai_passive_factor(soa_control *c, const double *q, int n) {
     const soa_status s = soai_enter(c->model, w, q, NULL, NULL, NULL, NULL, 0, &in);
     if (s) return s;
     w->k->positions(&w->view, &w->w, in.q);
-    for (int j = 0; j < c->nv; ++j) c->unit[j] = 0;
+    for (int j = 0; j < c->nv; ++j)
+        c->unit[j] = 0;
     for (int k = 0; k < n; ++k) {
         double *out = c->model->nm ? w->tt : c->column;
         c->unit[c->passive[k]] = 1;
         w->k->mass_mul(&w->view, &w->w, tree_motion(w, c->unit, w->tv), out);
         if (c->model->nm) user_torque(w, out, c->column);
         c->unit[c->passive[k]] = 0;
-        for (int i = k; i < n; ++i) c->M_ff[c->free * i + k] = c->column[c->passive[i]];
+        for (int i = k; i < n; ++i)
+            c->M_ff[c->free * i + k] = c->column[c->passive[i]];
     }
     return soai_cholesky(n, c->free, c->M_ff, least_pivot) ? SOA_OK : SOA_E_SINGULAR;
 }
@@ -237,20 +264,24 @@ void soai_passive_solve(const soa_control *c, int n, double *x) {
     soai_cholesky_solve(n, c->free, c->M_ff, x);
 }
 void soai_passive_cancel(soa_control *c, const double *torque, double *a) {
-    for (int k = 0; k < c->passives; ++k) c->small[k] = -torque[c->passive[k]];
+    for (int k = 0; k < c->passives; ++k)
+        c->small[k] = -torque[c->passive[k]];
     soai_passive_solve(c, c->passives, c->small);
-    for (int k = 0; k < c->passives; ++k) a[c->passive[k]] = c->small[k];
+    for (int k = 0; k < c->passives; ++k)
+        a[c->passive[k]] = c->small[k];
 }
-soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
-                                      int wrench_count, double *a) {
+soa_status soai_passive_accelerations(soa_control *c, const double *q, const double *v,
+                                      const soa_wrench *wrenches, int wrench_count, double *a) {
     for (int j = 0; j < c->nv; ++j)
         if (c->drive[j] == SOA_DRIVE_NONE) a[j] = 0;
-    const soa_status s = soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, c->column);
+    const soa_status s =
+        soai_control_torques(c, q, v, a, wrenches, wrench_count, c->compensate, c->column);
     if (s == SOA_OK && c->passives) soai_passive_cancel(c, c->column, a);
     return s;
 }
-soa_status soa_control_passive_acceleration(soa_control *c, const double *q, const double *v, const soa_wrench *wrenches,
-                               int wrench_count, double *a) {
+soa_status soa_control_passive_acceleration(soa_control *c, const double *q, const double *v,
+                                            const soa_wrench *wrenches, int wrench_count,
+                                            double *a) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && !a) s = SOA_E_ARGUMENT;
     if (s || (s = soai_passive_factor(c, q, c->passives))) return s;
@@ -261,17 +292,20 @@ soa_status soa_control_passive_acceleration(soa_control *c, const double *q, con
     return SOA_OK;
 }
 
-/* --- WD89 section 3 ----------------------------------------------------------------------------------------------- */
-soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feedback *feedback, double *rho, double *tau) {
+/* --- WD89 section 3 --------------------------------------------------------------------------- */
+soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feedback *feedback,
+                                 double *rho, double *tau) {
     if (!feedback) return SOA_E_ARGUMENT;
     const double *F = feedback->F;
     const double *eta = feedback->eta;
     int rows = feedback->rows;
     const double *E = feedback->E;
     int columns = feedback->columns;
-    if (!c || !q || !tau || (E ? rows < c->nv || columns < 1 : rows != c->nv)) return SOA_E_ARGUMENT;
+    if (!c || !q || !tau || (E ? rows < c->nv || columns < 1 : rows != c->nv))
+        return SOA_E_ARGUMENT;
     const soa_model *m = c->model;
-    if ((F && !soai_all_finite(F, 6 * (size_t)m->nb)) || (eta && !soai_all_finite(eta, (size_t)rows)) ||
+    if ((F && !soai_all_finite(F, 6 * (size_t)m->nb)) ||
+        (eta && !soai_all_finite(eta, (size_t)rows)) ||
         (E && !soai_all_finite(E, (size_t)rows * (size_t)columns)))
         return SOA_E_NOT_FINITE;
     soai_inputs in;
@@ -279,25 +313,39 @@ soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feed
     const soa_status s = soai_enter(m, w, q, NULL, NULL, NULL, NULL, 0, &in);
     if (s) return s;
     soai_view_double view = w->aligned;
-    view.losses = 0, view.gravity[0] = view.gravity[1] = view.gravity[2] = 0;
-    for (int j = 0; j < 6 * m->nb; ++j) w->fext[j] = F ? -F[j] : 0;
+    view.losses = 0;
+    view.gravity[0] = view.gravity[1] = view.gravity[2] = 0;
+    for (int j = 0; j < 6 * m->nb; ++j)
+        w->fext[j] = F ? -F[j] : 0;
     double *out = m->nm ? w->tt : c->column; /* s' f */
     w->k->rnea(&view, &w->w, in.q, w->zero, w->zero, soai_wrenches_to_chosen(w, w->fext), out);
     if (m->nm) user_torque(w, out, c->column);
-    for (int j = 0; eta && j < c->nv; ++j) c->column[j] += eta[j];
+    for (int j = 0; eta && j < c->nv; ++j)
+        c->column[j] += eta[j];
     for (int k = 0; E && k < columns; ++k) { /* tau = E' rho */
         double sum = 0;
         for (int j = 0; j < rows; ++j)
-            sum += E[(size_t)j * (size_t)columns + (size_t)k] * (j < c->nv ? c->column[j] : eta ? eta[j] : 0);
+            sum += E[(size_t)j * (size_t)columns + (size_t)k] * (j < c->nv ? c->column[j]
+                                                                 : eta     ? eta[j]
+                                                                           : 0);
         tau[k] = sum;
     }
-    for (int j = 0; !E && j < c->nv; ++j) tau[j] = c->column[j];
-    for (int j = 0; rho && j < rows; ++j) rho[j] = j < c->nv ? c->column[j] : eta ? eta[j] : 0;
+    for (int j = 0; !E && j < c->nv; ++j)
+        tau[j] = c->column[j];
+    for (int j = 0; rho && j < rows; ++j) {
+        if (j < c->nv) {
+            rho[j] = c->column[j];
+        } else if (eta) {
+            rho[j] = eta[j];
+        } else {
+            rho[j] = 0;
+        }
+    }
     return SOA_OK;
 }
 
-soa_status soa_control_inverse_feedback(soa_control *c, const double *q, const double *v, const double *a, double *F,
-                                        double *eta) {
+soa_status soa_control_inverse_feedback(soa_control *c, const double *q, const double *v,
+                                        const double *a, double *F, double *eta) {
     soa_status s = soai_control_begin(c, q, v);
     if (s == SOA_OK && (!F || !eta)) s = SOA_E_ARGUMENT;
     if (s) return s;
@@ -309,9 +357,12 @@ soa_status soa_control_inverse_feedback(soa_control *c, const double *q, const d
     const double *still = coriolis ? in.v : w->zero;
     w->k->kinematics(&w->view, &w->w, in.q, still, in.a);
     double up[3], *tree = m->nm ? w->tt : c->column;
-    for (int j = 0; j < 3; ++j) up[j] = c->compensate & SOA_COMPENSATE_GRAVITY ? -m->gravity[j] : 0;
-    for (int j = 0; j < 6 * m->nb; ++j) F[j] = 0;
-    for (int j = 0; j < m->tv; ++j) tree[j] = w->view.dof[j].armature * in.a[j];
+    for (int j = 0; j < 3; ++j)
+        up[j] = c->compensate & SOA_COMPENSATE_GRAVITY ? -m->gravity[j] : 0;
+    for (int j = 0; j < 6 * m->nb; ++j)
+        F[j] = 0;
+    for (int j = 0; j < m->tv; ++j)
+        tree[j] = w->view.dof[j].armature * in.a[j];
     add_losses(c, in.q, in.v, c->compensate, tree);
     for (int i = 1; i <= m->nb; ++i) {
         const soai_body_double *b = w->view.body + i;
@@ -319,17 +370,22 @@ soa_status soa_control_inverse_feedback(soa_control *c, const double *q, const d
         double A[6], g[3], h[6], x[6], *Fi = F + 6 * (i - 1);
         v6_copy(w->w.b[i].A, A);
         rot_tmul(w->w.Rw + 9 * i, up, g);
-        for (int j = 0; j < 3; ++j) A[3 + j] += g[j];
+        for (int j = 0; j < 3; ++j)
+            A[3 + j] += g[j];
         rigid_mul_k(b->M, V, h);
         cross_force(V, h, x);
         rigid_mul_k(b->M, A, h);
-        for (int j = 0; j < 6; ++j) Fi[j] += h[j] + x[j]; /* F = I v' + v x* I v */
+        for (int j = 0; j < 6; ++j)
+            Fi[j] += h[j] + x[j]; /* F = I v' + v x* I v */
         if (!b->rotor || !b->parent) continue;
-        /* an exact rotor: its couple on the carrier, and what it feels of the carrier's turning (steps.h) */
-        const double *r = w->view.dof[b->iv].rotor, *Vp = w->w.b[b->parent].V, *Ap = w->w.b[b->parent].A;
+        /* an exact rotor: its couple on the carrier, and what it feels of the carrier's turning
+         * (steps.h) */
+        const double *r = w->view.dof[b->iv].rotor, *Vp = w->w.b[b->parent].V,
+                     *Ap = w->w.b[b->parent].A;
         double *Fp = F + 6 * (b->parent - 1);
         v3_cross(Vp, r, g);
-        for (int j = 0; j < 3; ++j) Fp[j] += g[j] * still[b->iv] + r[j] * in.a[b->iv];
+        for (int j = 0; j < 3; ++j)
+            Fp[j] += g[j] * still[b->iv] + r[j] * in.a[b->iv];
         tree[b->iv] += v3_dot(r, Ap);
     }
     if (m->nm)

@@ -1,4 +1,5 @@
-/* compiled_sweeps.c  all sweeps for one number type (SOAI_NUMBER) and instruction set, exported as one table (SOAI_TABLE). */
+/* compiled_sweeps.c  all sweeps for one number type (SOAI_NUMBER) and instruction set, exported as
+ *                    one table (SOAI_TABLE). */
 #include "../sweep/compiled_sweeps.h"
 #include "../sweep/aba.h"
 #include "../sweep/fast/aba_fast.h"
@@ -7,8 +8,10 @@
 #include "../sweep/mass.h"
 #include "../sweep/rnea.h"
 
-/* Lanes and float serve batches and small targets: forward and inverse dynamics and the mass matrix. */
-#define SOAI_EVERYTHING (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_COMPLEX || SOAI_NUMBER == SOAI_QUAD)
+/* Lanes and float serve batches and small targets: forward and inverse dynamics and the mass
+ * matrix. */
+#define SOAI_EVERYTHING \
+    (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_COMPLEX || SOAI_NUMBER == SOAI_QUAD)
 #if SOAI_EVERYTHING
 #include "../sweep/coriolis.h"
 #include "../sweep/derivatives.h"
@@ -28,12 +31,12 @@ static size_t k_work_reals(const void *view) {
 static void k_work_place(const void *view, void *work, void *memory) {
     kernel_layout(view, work, memory);
 }
-static int k_rnea(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext,
-                  void *tau) {
+static int k_rnea(const void *view, void *work, const void *q, const void *v, const void *a,
+                  const void *fext, void *tau) {
     return rnea(view, work, q, v, a, fext, tau);
 }
-static int k_aba(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
-                 void *vdot) {
+static int k_aba(const void *view, void *work, const void *q, const void *v, const void *tau,
+                 const void *fext, void *vdot) {
 #if SOAI_LANES > 1
     return aba_fast(view, work, q, v, tau, fext, vdot);
 #else
@@ -47,8 +50,8 @@ static int k_crba(const void *view, void *work, const void *q, void *M) {
 static int k_mass_r87(const void *view, void *work, const void *q, void *M) {
     return mass_r87(view, work, q, M);
 }
-static int k_aba_spatial(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
-                         void *vdot) {
+static int k_aba_spatial(const void *view, void *work, const void *q, const void *v,
+                         const void *tau, const void *fext, void *vdot) {
     return aba_spatial(view, work, q, v, tau, fext, vdot);
 }
 static int k_articulate(const void *view, void *work, const void *q) {
@@ -71,7 +74,8 @@ static void k_minv_smooth(const void *view, void *work, void *y) {
 static void k_minv_form(const void *view, void *work, void *M) {
     minv_form(view, work, M);
 }
-static void k_compliance(const void *view, void *work, const struct soai_task_frames *frames, void *Omega) {
+static void k_compliance(const void *view, void *work, const struct soai_task_frames *frames,
+                         void *Omega) {
     compliance(view, work, frames, Omega);
 }
 static void k_positions(const void *view, void *work, const void *q) {
@@ -95,14 +99,16 @@ static void k_first_moment(const void *view, void *work, void *mass, void *momen
 static void k_centroidal(const void *view, void *work, const void *com, void *A) {
     centroidal(view, work, com, A);
 }
-static int k_coriolis_mul(const void *view, void *work, const void *q, const void *v, const void *x, void *out) {
+static int k_coriolis_mul(const void *view, void *work, const void *q, const void *v, const void *x,
+                          void *out) {
     return coriolis_mul(view, work, q, v, x, out);
 }
 static void k_regressor(const void *view, void *work, void *Y) {
     regressor(view, work, Y);
 }
-static int k_rnea_derivatives(const void *view, void *work, const void *q, const void *v, const void *a,
-                              const void *fext, const void *wrench, int wrenches, void *dq, void *dv) {
+static int k_rnea_derivatives(const void *view, void *work, const void *q, const void *v,
+                              const void *a, const void *fext, const void *wrench, int wrenches,
+                              void *dq, void *dv) {
     return rnea_derivatives(view, work, q, v, a, fext, wrench, wrenches, dq, dv);
 }
 static void k_factor_mul(const void *view, void *work, int factor, const void *x, void *y) {
@@ -115,13 +121,15 @@ static void k_inertia(const void *work, int body, void *P) {
     const kernel_work *w = work;
     real *out = P;
     for (int r = 0; r < 6; ++r)
-        for (int c = 0; c < 6; ++c) out[6 * r + c] = abi_entry(w->b[body].P, r, c);
+        for (int c = 0; c < 6; ++c)
+            out[6 * r + c] = abi_entry(w->b[body].P, r, c);
 }
 #endif
 
 #if SOAI_NUMBER == SOAI_DOUBLE
-static void k_segment(const void *view, void *work, const struct soai_segments *segments, int sweep, int n,
-                      const double *q, const double *v, const double *tau, const double *fext, double *vdot) {
+static void k_segment(const void *view, void *work, const struct soai_segments *segments, int sweep,
+                      int n, const double *q, const double *v, const double *tau,
+                      const double *fext, double *vdot) {
     segment_task(view, work, segments, sweep, n, q, v, tau, fext, vdot);
 }
 static void k_exec(const void *view, void *work, int inward, const struct soai_op *ops, int count,

@@ -16,14 +16,16 @@ TABLE(float_lanes, avx2);
 #endif
 
 const soai_kernels *soai_kernels_for(soai_number number) {
-    static const soai_kernels *const plain[] = {&soai_kernels_double_portable, &soai_kernels_float_portable,
-                                                &soai_kernels_double_lanes_portable,
-                                                &soai_kernels_float_lanes_portable};
+    static const soai_kernels *const plain[] = {
+        &soai_kernels_double_portable, &soai_kernels_float_portable,
+        &soai_kernels_double_lanes_portable, &soai_kernels_float_lanes_portable};
 #ifdef SOAI_HAVE_AVX2
     static const soai_kernels *const avx2[] = {&soai_kernels_double_avx2, &soai_kernels_float_avx2,
-                                               &soai_kernels_double_lanes_avx2, &soai_kernels_float_lanes_avx2};
+                                               &soai_kernels_double_lanes_avx2,
+                                               &soai_kernels_float_lanes_avx2};
     const char *asked = getenv("SOA_INSTRUCTION_SET");
-    if (!(asked && !strcmp(asked, "portable")) && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (!(asked && !strcmp(asked, "portable")) && __builtin_cpu_supports("avx2") &&
+        __builtin_cpu_supports("fma"))
         return avx2[number];
 #endif
     return plain[number];
@@ -46,11 +48,13 @@ static size_t layout(const soa_model *m, char *memory) {
     soai_take(memory, &at, sizeof *w);
     if (memory) memset(memory, 0, sizeof *w);
     w->model = m;
-    w->k = soai_kernels_for(SOAI_K_DOUBLE), w->kf = soai_kernels_for(SOAI_K_FLOAT);
+    w->k = soai_kernels_for(SOAI_K_DOUBLE);
+    w->kf = soai_kernels_for(SOAI_K_FLOAT);
     w->view = soai_model_view(m);
     w->aligned_f = soai_model_view_float(m);
     w->body = -1;
-    const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb, most = tq > tv ? tq : tv;
+    const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb,
+                 most = tq > tv ? tq : tv;
     const size_t reals = w->k->work_reals(&w->view), reals_f = w->kf->work_reals(&w->aligned_f);
     soai_body_double *body = soai_take(memory, &at, (nb + 1) * sizeof *body);
     soai_dof_double *dof = soai_take(memory, &at, tv * sizeof *dof);
@@ -72,7 +76,8 @@ static size_t layout(const soa_model *m, char *memory) {
     w->fext_f = soai_take(memory, &at, 6 * nb * sizeof(float));
     w->path = soai_take(memory, &at, 4 * (nb + 1) * sizeof(int));
     const size_t square = 2 * tv * tv, regress = 10 * nb * tv;
-    w->matrix = soai_take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
+    w->matrix =
+        soai_take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
     w->tq_f = soai_take(memory, &at, tq * sizeof(float));
     w->tv_f = soai_take(memory, &at, tv * sizeof(float));
     w->ta_f = soai_take(memory, &at, tv * sizeof(float));
@@ -89,7 +94,8 @@ static size_t layout(const soa_model *m, char *memory) {
         w->aligned_f.dof = dof_f;
         soai_work_align(w);
         w->by_columns = soai_by_columns(m->nb, soai_bodies(m));
-        memset(arrays, 0xff, reals * sizeof(double)); /* NaN: a sweep that reads what nobody wrote shows itself */
+        /* NaN: a sweep that reads what nobody wrote shows itself */
+        memset(arrays, 0xff, reals * sizeof(double));
         memset(arrays_f, 0xff, reals_f * sizeof(float));
         memset(w->path, 0, 4 * (nb + 1) * sizeof(int));
         memset(w->zero, 0, most * sizeof(double));
@@ -105,7 +111,8 @@ size_t soa_work_size(const soa_model *model) {
 
 soa_status soa_work_init(const soa_model *model, void *memory, size_t size, soa_work **work) {
     if (!model || !work) return SOA_E_ARGUMENT;
-    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, NULL)) return SOA_E_MEMORY;
+    if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, NULL))
+        return SOA_E_MEMORY;
     layout(model, memory);
     *work = memory;
     return SOA_OK;
@@ -128,7 +135,8 @@ int soa_work_failed_body(const soa_work *work) {
 int soai_body_of_q(const soa_model *m, int j) {
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
-        if (e->leader < 0 && j >= e->user_q && j < e->user_q + soai_nq_of((soa_joint_type)soai_bodies(m)[i].type))
+        if (e->leader < 0 && j >= e->user_q &&
+            j < e->user_q + soai_nq_of((soa_joint_type)soai_bodies(m)[i].type))
             return i;
     }
     return -1;
@@ -136,7 +144,8 @@ int soai_body_of_q(const soa_model *m, int j) {
 int soai_body_of_v(const soa_model *m, int j) {
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
-        if (e->leader < 0 && j >= e->user_v && j < e->user_v + soai_nv_of((soa_joint_type)soai_bodies(m)[i].type))
+        if (e->leader < 0 && j >= e->user_v &&
+            j < e->user_v + soai_nv_of((soa_joint_type)soai_bodies(m)[i].type))
             return i;
     }
     return -1;
@@ -175,8 +184,10 @@ int soai_body_of_v(const soa_model *m, int j) {
         }                                                                                       \
     return SOA_OK;
 
-soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t,
-                            int *body){CHECK_STATE(double, soai_all_finite, SOAI_QUATERNION_TOLERANCE)} soa_status
-    soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t, int *body) {
+soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a,
+                            const double *t, int *body){
+    CHECK_STATE(double, soai_all_finite, SOAI_QUATERNION_TOLERANCE)} soa_status
+    soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a,
+                       const float *t, int *body) {
     CHECK_STATE(float, soai_all_finite_f, 1e-5f)
 }

@@ -1,4 +1,5 @@
-/* work.h  the work space behind soa_work, and the ways between the caller's coordinates and the tree's. */
+/* work.h  the work space behind soa_work, and the ways between the caller's coordinates and the
+ *         tree's. */
 #ifndef SOAI_WORK_H
 #define SOAI_WORK_H
 #include "../model/model_internal.h"
@@ -9,7 +10,8 @@
 #define SOAI_NUMBER SOAI_DOUBLE
 #include "../sweep/work_space.h"
 
-/* What stands in the arrays for readers: one thing at a time, nothing once a call has begun to write there. */
+/* What stands in the arrays for readers: one thing at a time, nothing once a call has begun to
+ * write there. */
 typedef enum soai_readable {
     SOAI_READ_NOTHING,
     SOAI_READ_KINEMATICS, /* Rw, pw, V, c, A, of soa_kinematics                   */
@@ -22,7 +24,8 @@ struct soa_work {
     const soa_model *model;
     const soai_kernels *k, *kf; /* double, float */
     soai_view_double view;
-    soai_view_double aligned; /* for aba, rnea and crba: bodies in the frames chosen by aligned_frames.c */
+    soai_view_double aligned; /* for aba, rnea and crba: bodies in the frames chosen by
+                               * aligned_frames.c */
     soai_view_float aligned_f;
     soai_frame *frames; /* those frames */
     int by_columns;     /* the tree has few ancestors: mass.h takes less time than crba.h */
@@ -40,18 +43,19 @@ struct soa_work {
     double *wide;              /* 6 x tv */
     double *fext;              /* 6 x nb */
     float *fext_f;
-    int *path;                 /* 4 (nb + 1): lists of bodies, see task_frames.h */
-    double *matrix;            /* mimic models only: 2 tv^2 or tv x 10 nb */
+    int *path;      /* 4 (nb + 1): lists of bodies, see task_frames.h */
+    double *matrix; /* mimic models only: 2 tv^2 or tv x 10 nb */
     float *tq_f, *tv_f, *ta_f, *tt_f, *zero_f;
     float *matrix_f; /* mimic models only: tv^2 */
 };
 
 /* Whoever begins to write to the arrays. */
 static inline void soai_work_take(soa_work *w) {
-    w->readable = SOAI_READ_NOTHING, ++w->taken;
+    w->readable = SOAI_READ_NOTHING;
+    ++w->taken;
 }
-/* A public call that computes by others: what those leave is of its own choice of q, v and a, and not for its caller's
- * readers.  Nothing changes if none of them found its q good. */
+/* A public call that computes by others: what those leave is of its own choice of q, v and a, and
+ * not for its caller's readers.  Nothing changes if none of them found its q good. */
 static inline unsigned soai_work_taken(const soa_work *w) {
     return w ? w->taken : 0;
 }
@@ -60,12 +64,14 @@ static inline soa_status soai_work_keep(soa_work *w, unsigned before, soa_status
     return status;
 }
 
-/* Makes the aligned tables again after the model's have changed (src/kinematics/jacobian_products.c changes those of its
- * own model). */
+/* Makes the aligned tables again after the model's have changed (src/kinematics/jacobian_products.c
+ * changes those of its own model). */
 void soai_work_align(soa_work *w);
 
-/* A wrench on a body, at the body's origin and in its axes: into the frame chosen for the body, and back. */
-static inline void soai_wrench_to_chosen(const soai_frame *frame, const double in[6], double out[6]) {
+/* A wrench on a body, at the body's origin and in its axes: into the frame chosen for the body, and
+ * back. */
+static inline void soai_wrench_to_chosen(const soai_frame *frame, const double in[6],
+                                         double out[6]) {
     double n[3], f[3];
     rot_tmul(frame->axes, in, n);
     rot_tmul(frame->axes, in + 3, f);
@@ -75,7 +81,8 @@ static inline void soai_wrench_to_chosen(const soai_frame *frame, const double i
         out[3 + j] = f[j];
     }
 }
-static inline void soai_wrench_from_chosen(const soai_frame *frame, const double in[6], double out[6]) {
+static inline void soai_wrench_from_chosen(const soai_frame *frame, const double in[6],
+                                           double out[6]) {
     double n[3] = {in[0], in[1], in[2]};
     double f[3] = {in[3], in[4], in[5]};
     v3_cross_add(frame->origin, f, n); /* n + d x f */
@@ -100,28 +107,31 @@ int soai_body_of_q(const soa_model *m, int j);
 int soai_body_of_v(const soa_model *m, int j);
 
 /* Checks q (unit quaternions too) and up to three v-like vectors; NULLs pass. Sets *body. */
-soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a, const double *t,
-                            int *body);
-soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a, const float *t,
-                              int *body);
+soa_status soai_check_state(const soa_model *m, const double *q, const double *v, const double *a,
+                            const double *t, int *body);
+soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v, const float *a,
+                              const float *t, int *body);
 
-/* How a call of another room starts: checks, then the state in tree coordinates (zeros where the caller gave NULL) and
- * the wrenches in body axes at body origins (NULL if there are none). */
+/* How a call of another room starts: checks, then the state in tree coordinates (zeros where the
+ * caller gave NULL) and the wrenches in body axes at body origins (NULL if there are none). */
 typedef struct soai_inputs {
     const double *q, *v, *a, *tau, *fext;
 } soai_inputs;
-soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v, const double *a,
-                      const double *tau, const soa_wrench *wrenches, int wrench_count, soai_inputs *in);
+soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v,
+                      const double *a, const double *tau, const soa_wrench *wrenches,
+                      int wrench_count, soai_inputs *in);
 /* soa_compliance with articulated inertias standing; U and D still stand afterwards. */
 void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, double *Omega);
 /* Back to the caller's coordinates: accelerations, torques, Gamma' X Gamma. */
 void soai_user_motion(const soa_work *w, const double *tree, double *v);
 void soai_user_torque(const soa_work *w, const double *tree, double *tau);
 void soai_user_matrix(const soa_work *w, const double *tree, double *out);
-/* What soa_aba does before its sweep: checks, then the state as the sweeps take it (wrenches in body axes at body
- * origins, NULL if there are none).  The arrays belong to the work space or to the caller.  For the forms that know
- * plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact rotor).                                                        */
-soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau,
-                               const soa_wrench *wrenches, int wrench_count, soai_inputs *in);
+/* What soa_aba does before its sweep: checks, then the state as the sweeps take it (wrenches in
+ * body axes at body origins, NULL if there are none).  The arrays belong to the work space or to
+ * the caller.  For the forms that know plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact
+ * rotor). */
+soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v,
+                               const double *tau, const soa_wrench *wrenches, int wrench_count,
+                               soai_inputs *in);
 
 #endif

@@ -1,10 +1,13 @@
-/* acceleration_parts.c  R87 (69), (70): what joint moments, bias forces and bias accelerations each do to the joints.
+/* acceleration_parts.c  R87 (69), (70): what joint moments, bias forces and bias accelerations each
+ *                       do to the joints.
  *
- * R87 (70) gives the three as sums over the transition matrix psi of the filter.  The same in O(n): the filter and the
- * smoother are linear in tau, b and n, so they run once for each with the other two zero; P, U, D are made once.
+ * R87 (70) gives the three as sums over the transition matrix psi of the filter.  The same in O(n):
+ * the filter and the smoother are linear in tau, b and n, so they run once for each with the other
+ * two zero; P, U, D are made once.
  *   n    inward ARTICULATE INNOVATE BIAS, outward    with tau = b = 0, base at rest
- *   b    inward INNOVATE, outward                    with tau = n = 0, gravity as the base's acceleration
- *   tau  inward INNOVATE, outward                    with b = n = 0                                                */
+ *   b    inward INNOVATE, outward                    with tau = n = 0, gravity as the base's
+ *        acceleration
+ *   tau  inward INNOVATE, outward                    with b = n = 0 */
 #include "estimation_internal.h"
 
 /* One run of filter and smoother; z (in f) and the base's acceleration have been set. */
@@ -21,11 +24,13 @@ static int run(soa_work *w, int mode, const double *v, const double *tau, double
     return 0;
 }
 static void clear(soa_work *w) {
-    for (int i = 0; i <= w->view.nb; ++i) v6_zero(w->w.b[i].f);
+    for (int i = 0; i <= w->view.nb; ++i)
+        v6_zero(w->w.b[i].f);
     v6_zero(w->w.b[0].A);
 }
 
-soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_input *input, double *a1, double *a2, double *a3) {
+soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_input *input,
+                                  double *a1, double *a2, double *a3) {
     if (!input) return SOA_E_ARGUMENT;
     const double *q = input->q;
     const double *v = input->v;

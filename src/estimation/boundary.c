@@ -3,15 +3,18 @@
  *     x(k) = sum over children of phi x + M(k) lambda(k) + b(k)        (16), (17)     tips to base
  *     lambda(k) = phi' lambda(parent) + H' a(k) + n(k)                 (18), (19)     base to tips
  *     tau(k) = H x(k)                                                  (20)
- * The base link is body 0: lambda(0) is its acceleration, x(0) = phi x(roots) + M(0) lambda(0) + b(0) the force on it.
+ * The base link is body 0: lambda(0) is its acceleration, x(0) = phi x(roots) + M(0) lambda(0) +
+ * b(0) the force on it.
  *
  * Accelerations given: all lambda follow from one of them and all x from one of them,
- *     lambda(tip) = phi'(base, tip) lambda(0) + c,    x(0) = r lambda(0) + s - phi(base, tip) f(tip),
- * so one run of the recursions with lambda(0) = f(tip) = 0 gives c and s, (29) gives r, and a second run the answer.
- * Torques given: the filter (35) to (43), run on into the base, gives x(0) = z(0) + P(0) lambda(0), (34).  Base force
- * given: lambda(0) = P(0)^-1 (x(0) - z(0)) starts the smoother.  Tip acceleration given: the tip's compliance Delta+(0)
- * of (81), started at the base with 0 or, if that floats, P(0)^-1, gives f(tip); filter and smoother run again with it.
- * Gravity: lambda - [0; g] takes the place of lambda in the sweeps.  O(n).                                        */
+ *     lambda(tip) = phi'(base, tip) lambda(0) + c,    x(0) = r lambda(0) + s - phi(base, tip)
+ *     f(tip),
+ * so one run of the recursions with lambda(0) = f(tip) = 0 gives c and s, (29) gives r, and a
+ * second run the answer.  Torques given: the filter (35) to (43), run on into the base, gives x(0)
+ * = z(0) + P(0) lambda(0), (34).  Base force given: lambda(0) = P(0)^-1 (x(0) - z(0)) starts the
+ * smoother.  Tip acceleration given: the tip's compliance Delta+(0) of (81), started at the base
+ * with 0 or, if that floats, P(0)^-1, gives f(tip); filter and smoother run again with it.
+ * Gravity: lambda - [0; g] takes the place of lambda in the sweeps.  O(n). */
 #include "estimation_internal.h"
 
 typedef struct problem {
@@ -24,7 +27,8 @@ typedef struct problem {
     double P0[36], z0[6]; /* of the base, torques given */
 } problem;
 
-/* Poses, V, n (in c) and b less wrenches (in f) of all bodies, the base's own b, with rotors.  (7), (11), (12), (15) */
+/* Poses, V, n (in c) and b less wrenches (in f) of all bodies, the base's own b, with rotors.  (7),
+ * (11), (12), (15) */
 static void velocities(const problem *p) {
     const soai_view_double *k = p->k;
     kernel_work *w = &p->w->w;
@@ -43,20 +47,23 @@ static void velocities(const problem *p) {
         if (b->rotor) { /* w x r v on the carrier, the base too */
             double t[3];
             v3_cross(w->b[b->parent].V, k->dof[b->iv].rotor, t);
-            for (int j = 0; j < 3; ++j) in[j] += t[j] * p->v[b->iv];
+            for (int j = 0; j < 3; ++j)
+                in[j] += t[j] * p->v[b->iv];
         }
     }
 }
 static void set_base(const problem *p, const double acceleration[6]) {
     double g[6];
     base_acceleration(p->k, g);
-    for (int j = 0; j < 6; ++j) p->w->w.b[0].A[j] = acceleration[j] + g[j];
+    for (int j = 0; j < 6; ++j)
+        p->w->w.b[0].A[j] = acceleration[j] + g[j];
 }
 /* x(0), which lacks the base link's own M lambda until now */
 static void finish_base(const problem *p, double force[6]) {
     double f[6];
     rigid_mul_k(p->ends->base_inertia, p->w->w.b[0].A, f);
-    for (int j = 0; j < 6; ++j) force[j] = f[j] + p->w->w.b[0].f[j];
+    for (int j = 0; j < 6; ++j)
+        force[j] = f[j] + p->w->w.b[0].f[j];
 }
 
 /* (16) to (20) with joint accelerations given, from the base's acceleration; tau may be NULL. */
@@ -73,13 +80,15 @@ static void run_inverse(const problem *p, const double base_acceleration[6], dou
         joint_add(k, w, b, b->kind, b->nv, p->given + b->iv, A);
         rigid_mul_k(b->M, A, f);
         v6_add_scaled(1, f, w->b[i].f);
-        for (int j = 0; b->rotor && j < 3; ++j) w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * p->given[b->iv];
+        for (int j = 0; b->rotor && j < 3; ++j)
+            w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * p->given[b->iv];
     }
     for (int i = k->nb; i >= 1; --i) {
         const soai_body_double *b = k->body + i;
         if (tau) {
             joint_project(k, w, b, b->kind, b->nv, w->b[i].f, tau + b->iv);
-            for (int c = 0; c < b->nv; ++c) tau[b->iv + c] += k->dof[b->iv + c].armature * p->given[b->iv + c];
+            for (int c = 0; c < b->nv; ++c)
+                tau[b->iv + c] += k->dof[b->iv + c].armature * p->given[b->iv + c];
             if (b->rotor) tau[b->iv] += v3_dot(k->dof[b->iv].rotor, w->b[b->parent].A);
         }
         force_in_add(w->b[i].R, w->b[i].p, w->b[i].f, w->b[b->parent].f);
@@ -90,7 +99,8 @@ static void composite(const problem *p, double r[36]) {
     const soai_view_double *k = p->k;
     kernel_work *w = &p->w->w;
     rigid_set(p->ends->base_inertia, w->b[0].P);
-    for (int i = 1; i <= k->nb; ++i) rigid_set(k->body[i].M, w->b[i].P);
+    for (int i = 1; i <= k->nb; ++i)
+        rigid_set(k->body[i].M, w->b[i].P);
     for (int i = k->nb; i >= 1; --i) {
         double *in = w->b[k->body[i].parent].P;
         rigid_in_add(w->b[i].R, w->b[i].p, w->b[i].P, in, in);
@@ -108,35 +118,44 @@ static int run_filter(problem *p) {
     six_rigid(p->ends->base_inertia, p->P0);
     for (int i = k->nb; i >= 1; --i) {
         const soai_body_double *b = k->body + i;
-        if (!step_filter(k, w, b, i, b->kind, b->nv, ARTICULATE | INNOVATE | BIAS, p->v, p->given)) return i;
+        if (!step_filter(k, w, b, i, b->kind, b->nv, ARTICULATE | INNOVATE | BIAS, p->v, p->given))
+            return i;
         if (b->parent) continue;
-        double P[36], G[36], after[36], X[36], T[36], Y[36], z[6]; /* what step_filter leaves out for root bodies */
+        /* what step_filter leaves out for root bodies */
+        double P[36], G[36], after[36], X[36], T[36], Y[36], z[6];
         for (int r = 0; r < 6; ++r)
-            for (int c = 0; c < 6; ++c) P[6 * r + c] = abi_entry(w->b[i].P, r, c);
+            for (int c = 0; c < 6; ++c)
+                P[6 * r + c] = abi_entry(w->b[i].P, r, c);
         soai_gain_and_update(p->w, b, P, G, after);
         six_mul(after, w->c + 6 * i, z);
         for (int r = 0; r < 6; ++r) {
             z[r] += w->b[i].f[r];
-            for (int c = 0; c < b->nv; ++c) z[r] += G[b->nv * r + c] * w->e[b->iv + c];
+            for (int c = 0; c < b->nv; ++c)
+                z[r] += G[b->nv * r + c] * w->e[b->iv + c];
         }
         force_in_add(w->b[i].R, w->b[i].p, z, w->b[0].f);
         six_phi(w->b[i].R, w->b[i].p, X);
-        six_six(X, after, T), six_six_t(T, X, Y);
-        for (int c = 0; c < 36; ++c) p->P0[c] += Y[c];
+        six_six(X, after, T);
+        six_six_t(T, X, Y);
+        for (int c = 0; c < 36; ++c)
+            p->P0[c] += Y[c];
     }
     six_mirror(p->P0);
     memcpy(p->z0, w->b[0].f, sizeof p->z0);
     return 0;
 }
-/* The smoother from the base's acceleration, or from the force on it; 0 if that does not determine the acceleration. */
+/* The smoother from the base's acceleration, or from the force on it; 0 if that does not determine
+ * the acceleration. */
 static int run_smoother(problem *p, double base_acceleration[6], double *a) {
     const soai_view_double *k = p->k;
     kernel_work *w = &p->w->w;
     if (p->ends->given & SOA_BASE_FORCE) {
         double x[6];
-        for (int j = 0; j < 6; ++j) x[j] = p->ends->base_force[j] - p->z0[j];
+        for (int j = 0; j < 6; ++j)
+            x[j] = p->ends->base_force[j] - p->z0[j];
         if (!six_solve(p->P0, x, 1)) return 0;
-        for (int j = 0; j < 6; ++j) base_acceleration[j] = x[j] + (j < 3 ? 0 : k->gravity[j - 3]);
+        for (int j = 0; j < 6; ++j)
+            base_acceleration[j] = x[j] + (j < 3 ? 0 : k->gravity[j - 3]);
     }
     set_base(p, base_acceleration);
     for (int i = 1; i <= k->nb; ++i) {
@@ -169,22 +188,26 @@ static soa_frame tip_pose(const problem *p) {
     return soa_frame_compose(&F, &p->tip);
 }
 
-/* Fills the two missing six-vectors of `out` (a copy of ends) and leaves the last run in the work space. */
+/* Fills the two missing six-vectors of `out` (a copy of ends) and leaves the last run in the work
+ * space. */
 static soa_status solve_inverse(const problem *p, soa_boundary *out, double *tau) {
     const int given = p->ends->given;
     double c[6], s[6], zero[6] = {0};
-    const soa_frame X = p->tip_body ? tip_pose(p) : soa_frame_identity(), back = soa_frame_inverse(&X);
+    const soa_frame X = p->tip_body ? tip_pose(p) : soa_frame_identity(),
+                    back = soa_frame_inverse(&X);
     if (given & SOA_TIP_FORCE) add_tip_force(p, out->tip_force);
     if (!(given & SOA_BASE_ACCELERATION)) {
         run_inverse(p, zero, NULL);
         if (given & SOA_TIP_ACCELERATION) { /* lambda(0) = phi'^-1 (lambda(tip) - c) */
             tip_acceleration(p, c);
-            for (int j = 0; j < 6; ++j) c[j] = out->tip_acceleration[j] - c[j];
+            for (int j = 0; j < 6; ++j)
+                c[j] = out->tip_acceleration[j] - c[j];
             soa_frame_motion_to_child(&back, c, out->base_acceleration);
         } else { /* r lambda(0) = x(0) - s, the tip's force being in s */
             double r[36];
             finish_base(p, s);
-            for (int j = 0; j < 6; ++j) s[j] = out->base_force[j] - s[j];
+            for (int j = 0; j < 6; ++j)
+                s[j] = out->base_force[j] - s[j];
             composite(p, r);
             if (!six_solve(r, s, 1)) return SOA_E_SINGULAR;
             memcpy(out->base_acceleration, s, sizeof s);
@@ -193,7 +216,8 @@ static soa_status solve_inverse(const problem *p, soa_boundary *out, double *tau
     if (!(given & SOA_TIP_FORCE)) { /* phi f(tip) = x(0) with f(tip) = 0, less x(0) */
         run_inverse(p, out->base_acceleration, NULL);
         finish_base(p, s);
-        for (int j = 0; j < 6; ++j) s[j] -= out->base_force[j];
+        for (int j = 0; j < 6; ++j)
+            s[j] -= out->base_force[j];
         soa_frame_force_to_parent(&back, s, out->tip_force);
         add_tip_force(p, out->tip_force);
     }
@@ -211,7 +235,8 @@ static soa_status solve_forward(problem *p, soa_boundary *out, double *a) {
     if (!run_smoother(p, out->base_acceleration, a)) return SOA_E_SINGULAR;
     if (given & SOA_TIP_ACCELERATION) {
         double base[36] = {0}, Omega[36], e[6], x[6], y[6];
-        for (int c = 0; given & SOA_BASE_FORCE && c < 6; ++c) base[7 * c] = 1;
+        for (int c = 0; given & SOA_BASE_FORCE && c < 6; ++c)
+            base[7 * c] = 1;
         if (given & SOA_BASE_FORCE && !six_solve(p->P0, base, 6)) return SOA_E_SINGULAR;
         soai_costate_covariance(p->w, base);
         for (int c = 0; c < 6; ++c) { /* (81) once more, from the body to its tip */
@@ -222,7 +247,8 @@ static soa_status solve_forward(problem *p, soa_boundary *out, double *a) {
             soa_frame_motion_to_child(&p->tip, y, Omega + 6 * c);
         }
         tip_acceleration(p, x);
-        for (int j = 0; j < 6; ++j) x[j] = out->tip_acceleration[j] - x[j];
+        for (int j = 0; j < 6; ++j)
+            x[j] = out->tip_acceleration[j] - x[j];
         if (!six_solve(Omega, x, 1)) return SOA_E_SINGULAR;
         memcpy(out->tip_force, x, sizeof x);
         add_tip_force(p, x);
@@ -251,7 +277,8 @@ static soa_status check(const soa_model *m, const soa_boundary *e) {
     const int tip_body = SOAI_AT(m, soai_frame_row, frame)[e->tip].body;
     if (!tip_body && (e->tip || !(e->given & SOA_TIP_FORCE))) return SOA_E_ARGUMENT;
     if (e->torques && m->nm) return SOA_E_MIMIC;
-    const double *six[] = {e->base_velocity, e->given & SOA_BASE_ACCELERATION ? e->base_acceleration : NULL,
+    const double *six[] = {e->base_velocity,
+                           e->given & SOA_BASE_ACCELERATION ? e->base_acceleration : NULL,
                            e->given & SOA_BASE_FORCE ? e->base_force : NULL,
                            e->given & SOA_TIP_FORCE ? e->tip_force : NULL,
                            e->given & SOA_TIP_ACCELERATION ? e->tip_acceleration : NULL};
@@ -260,7 +287,9 @@ static soa_status check(const soa_model *m, const soa_boundary *e) {
     return soai_all_finite(e->base_inertia, 10) ? SOA_OK : SOA_E_NOT_FINITE;
 }
 
-soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const soa_input *input, const double *given, soa_boundary *ends, double *found, double *x, double *lambda) {
+soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const soa_input *input,
+                                const double *given, soa_boundary *ends, double *found, double *x,
+                                double *lambda) {
     if (!input) return SOA_E_ARGUMENT;
     const double *q = input->q;
     const double *v = input->v;
@@ -272,14 +301,18 @@ soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const soa_input
     soa_status s = check(m, &e);
     if (s) return s;
     soai_inputs in;
-    s = soai_enter(m, w, q, v, e.torques ? NULL : given, e.torques ? given : NULL, wrenches, wrench_count, &in);
+    s = soai_enter(m, w, q, v, e.torques ? NULL : given, e.torques ? given : NULL, wrenches,
+                   wrench_count, &in);
     if (s) return s;
     const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame) + e.tip;
-    problem p = {.w = w, .k = &w->view, .v = in.v, .given = in.a, .ends = &e, .tip_body = row->body};
-    memcpy(p.tip.R, row->R, sizeof row->R), memcpy(p.tip.p, row->p, sizeof row->p);
+    problem p = {
+        .w = w, .k = &w->view, .v = in.v, .given = in.a, .ends = &e, .tip_body = row->body};
+    memcpy(p.tip.R, row->R, sizeof row->R);
+    memcpy(p.tip.p, row->p, sizeof row->p);
     if (!in.fext) memset(w->fext, 0, 6 * (size_t)m->nb * sizeof(double));
     positions(&w->view, &w->w, in.q);
-    for (int i = 1; i <= m->nb; ++i) step_pose(&w->view, &w->w, i);
+    for (int i = 1; i <= m->nb; ++i)
+        step_pose(&w->view, &w->w, i);
     double *tree = w->user;
     out = e;
     if (e.torques) {
@@ -297,7 +330,8 @@ soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const soa_input
     /* ... only what was not given is written back */
     if (!(e.given & SOA_BASE_ACCELERATION))
         memcpy(ends->base_acceleration, out.base_acceleration, sizeof out.base_acceleration);
-    if (!(e.given & SOA_BASE_FORCE)) memcpy(ends->base_force, out.base_force, sizeof out.base_force);
+    if (!(e.given & SOA_BASE_FORCE))
+        memcpy(ends->base_force, out.base_force, sizeof out.base_force);
     if (!(e.given & SOA_TIP_FORCE)) memcpy(ends->tip_force, out.tip_force, sizeof out.tip_force);
     if (!(e.given & SOA_TIP_ACCELERATION))
         memcpy(ends->tip_acceleration, out.tip_acceleration, sizeof out.tip_acceleration);

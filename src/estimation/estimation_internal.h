@@ -6,12 +6,12 @@
 #include "../spatial/six_by_six.h"
 #include "soa/forms.h"
 
-/* Costate covariances Delta- of all bodies, R87 (81), (82), into w->E (36 per body); U and D stand.  base: Delta- of
- * the base, NULL for zero, which is (44).  O(n). */
+/* Costate covariances Delta- of all bodies, R87 (81), (82), into w->E (36 per body); U and D stand.
+ * base: Delta- of the base, NULL for zero, which is (44).  O(n). */
 void soai_costate_covariance(soa_work *w, const double *base);
 
 /* G = U D^-1 (6 x nv, by rows) and P+ = P - G U', R87 (39), (43), of the joint of b. */
-void soai_gain_and_update(const soa_work *w, const soai_body_double *b, const double P[36], double *G,
-                          double after[36]);
+void soai_gain_and_update(const soa_work *w, const soai_body_double *b, const double P[36],
+                          double *G, double after[36]);
 
 #endif

@@ -1,15 +1,18 @@
-/* inertia_updates.c  the equivalent ways to carry an inertia from body to body, each as the paper writes it.
+/* inertia_updates.c  the equivalent ways to carry an inertia from body to body, each as the paper
+ *                    writes it.
  *
- * Inward over all bodies:  P(k) = M(k) + sum over children of phi P+ phi'  (37), and P+ from P by one of
- *     (43)  P - (P H') D^-1 (H P), or with U = P H' formed once, P - U D^-1 U'
+ * Inward over all bodies:  P(k) = M(k) + sum over children of phi P+ phi'  (37), and P+ from P by
+ *     one of (43)  P - (P H') D^-1 (H P), or with U = P H' formed once, P - U D^-1 U'
  *     (50)  (I - G H) P,  P (I - G H)'
- *     (51)  (I - G H) P (I - G H)' + G R G'  (84)  3 x 3 blocks J, C rho, rho (the mass): 21 parameters
- *     (29)  P itself: joints locked          (33)  the same as mass, mass centre, inertia: 10 parameters
- * R is the reflected rotor inertia, D = H P H' + R.  An exact rotor is measurement noise that correlates with the
- * state: U = P H' + S, S = [r; 0], takes the place of P H', and the update formulas get the terms below.
- * (84) as printed needs C itself, which does not exist after a sliding joint (rho is singular then); only C rho enters
- * once (C + L) rho (C + L)' - C rho C' is multiplied out, as here.  (33) is as printed.  Plain double arithmetic, 6 x 6
- * by 6 x 6: nothing is shared with the sweeps but the poses and the joint maps.  O(n).                               */
+ *     (51)  (I - G H) P (I - G H)' + G R G'  (84)  3 x 3 blocks J, C rho, rho (the mass): 21
+ *     parameters (29)  P itself: joints locked          (33)  the same as mass, mass centre,
+ *     inertia: 10 parameters
+ * R is the reflected rotor inertia, D = H P H' + R.  An exact rotor is measurement noise that
+ * correlates with the state: U = P H' + S, S = [r; 0], takes the place of P H', and the update
+ * formulas get the terms below. (84) as printed needs C itself, which does not exist after a
+ * sliding joint (rho is singular then); only C rho enters once (C + L) rho (C + L)' - C rho C' is
+ * multiplied out, as here.  (33) is as printed.  Plain double arithmetic, 6 x 6 by 6 x 6: nothing
+ * is shared with the sweeps but the poses and the joint maps.  O(n). */
 #include "estimation_internal.h"
 
 typedef struct hinge_terms {
@@ -21,7 +24,8 @@ typedef struct hinge_terms {
 
 /* Column-wise products: rows of out (n x 6) = rows of X (n x 6) times P' */
 static void times_inertia(int n, const double *X, const double P[36], double *out) {
-    for (int r = 0; r < n; ++r) six_mul(P, X + 6 * r, out + 6 * r);
+    for (int r = 0; r < n; ++r)
+        six_mul(P, X + 6 * r, out + 6 * r);
 }
 /* H, S, U, D, G of the joint of body i for P; 0 if it moves nothing. */
 static int joint_of(const soa_work *w, int i, const double P[36], hinge_terms *j) {
@@ -37,27 +41,33 @@ static int joint_of(const soa_work *w, int i, const double P[36], hinge_terms *j
     if (b->rotor) step_rotor_couple(k, &w->w, b, i, j->S);
     times_inertia(j->n, j->H, P, j->U);
     for (int r = 0; r < j->n; ++r) {
-        for (int c = 0; c < j->n; ++c) j->D[j->n * r + c] = v6_dot(j->H + 6 * c, j->U + 6 * r);
+        for (int c = 0; c < j->n; ++c)
+            j->D[j->n * r + c] = v6_dot(j->H + 6 * c, j->U + 6 * r);
         const double armature = k->dof[b->iv + r].armature;
         j->R[r] = armature - 2 * v6_dot(j->H + 6 * r, j->S + 6 * r);
         j->D[(j->n + 1) * r] += armature;
     }
     if (!block_factor(j->n, j->D, size)) return 0;
-    for (int r = 0; r < j->n; ++r) v6_add_scaled(1, j->S + 6 * r, j->U + 6 * r);
+    for (int r = 0; r < j->n; ++r)
+        v6_add_scaled(1, j->S + 6 * r, j->U + 6 * r);
     for (int c = 0; c < 6; ++c) {
         double g[6];
-        for (int r = 0; r < j->n; ++r) g[r] = j->U[6 * r + c];
+        for (int r = 0; r < j->n; ++r)
+            g[r] = j->U[6 * r + c];
         block_solve(j->n, j->D, g);
-        for (int r = 0; r < j->n; ++r) j->G[6 * r + c] = g[r];
+        for (int r = 0; r < j->n; ++r)
+            j->G[6 * r + c] = g[r];
     }
     return 1;
 }
 /* out = P - G X' where rows of X' stand in X (n x 6) */
-static void subtract_gain(const hinge_terms *j, const double P[36], const double *X, double out[36]) {
+static void subtract_gain(const hinge_terms *j, const double P[36], const double *X,
+                          double out[36]) {
     for (int r = 0; r < 6; ++r)
         for (int c = 0; c < 6; ++c) {
             double sum = P[6 * r + c];
-            for (int m = 0; m < j->n; ++m) sum -= j->G[6 * m + r] * X[6 * m + c];
+            for (int m = 0; m < j->n; ++m)
+                sum -= j->G[6 * m + r] * X[6 * m + c];
             out[6 * r + c] = sum;
         }
 }
@@ -65,13 +75,15 @@ static void turn(double A[36]) {
     for (int r = 1; r < 6; ++r)
         for (int c = 0; c < r; ++c) {
             const double t = A[6 * r + c];
-            A[6 * r + c] = A[6 * c + r], A[6 * c + r] = t;
+            A[6 * r + c] = A[6 * c + r];
+            A[6 * c + r] = t;
         }
 }
 /* F = I - G H */
 static void free_part(const hinge_terms *j, double F[36]) {
     double I[36] = {0};
-    for (int r = 0; r < 6; ++r) I[7 * r] = 1;
+    for (int r = 0; r < 6; ++r)
+        I[7 * r] = 1;
     subtract_gain(j, I, j->H, F);
 }
 
@@ -96,17 +108,23 @@ static void update_50_t(const hinge_terms *j, const double P[36], double out[36]
     double F[36];
     free_part(j, F);
     six_six_t(P, F, out); /* P (I - G H)' */
-    turn(out), subtract_gain(j, out, j->S, out), turn(out);
+    turn(out);
+    subtract_gain(j, out, j->S, out);
+    turn(out);
 }
 static void update_51(const hinge_terms *j, const double P[36], double out[36]) {
     double F[36], T[36], FS[36], GR[36];
     free_part(j, F);
-    six_six(F, P, T), six_six_t(T, F, out); /* (I - G H) P (I - G H)' */
-    times_inertia(j->n, j->S, F, FS);       /* rows of ((I - G H) S)' */
-    for (int m = 0; m < j->n; ++m)          /* + G R G' - G S'(I - G H)' - (I - G H) S G' */
-        for (int c = 0; c < 6; ++c) GR[6 * m + c] = FS[6 * m + c] - j->R[m] * j->G[6 * m + c];
+    six_six(F, P, T);
+    six_six_t(T, F, out);             /* (I - G H) P (I - G H)' */
+    times_inertia(j->n, j->S, F, FS); /* rows of ((I - G H) S)' */
+    for (int m = 0; m < j->n; ++m)    /* + G R G' - G S'(I - G H)' - (I - G H) S G' */
+        for (int c = 0; c < 6; ++c)
+            GR[6 * m + c] = FS[6 * m + c] - j->R[m] * j->G[6 * m + c];
     subtract_gain(j, out, GR, out);
-    turn(out), subtract_gain(j, out, FS, out), turn(out);
+    turn(out);
+    subtract_gain(j, out, FS, out);
+    turn(out);
 }
 
 /* out += phi P phi' by two products of matrices */
@@ -115,83 +133,109 @@ static void propagate(const soa_work *w, int i, const double P[36], double out[3
     double p[3], X[36], T[36], Y[36];
     joint_origin(&w->w, b, i, b->kind, p);
     six_phi(w->w.b[i].R, p, X);
-    six_six(X, P, T), six_six_t(T, X, Y);
-    for (int c = 0; c < 36; ++c) out[c] += Y[c];
+    six_six(X, P, T);
+    six_six_t(T, X, Y);
+    for (int c = 0; c < 36; ++c)
+        out[c] += Y[c];
 }
 
-/* (84): J and rho symmetric, B = C rho full.  Update, turn into the parent's axes, move by L, add. */
+/* (84): J and rho symmetric, B = C rho full.  Update, turn into the parent's axes, move by L,
+ * add. */
 static void sym_of(const double P[36], int at, double S[6]) {
     for (int r = 0; r < 3; ++r)
-        for (int c = r; c < 3; ++c) S[SYM(r, c)] = P[6 * (at + r) + at + c];
+        for (int c = r; c < 3; ++c)
+            S[SYM(r, c)] = P[6 * (at + r) + at + c];
 }
 static void cross_rows(const double L[3], const double A[9], double out[9]) { /* out += [L] A */
     for (int c = 0; c < 3; ++c) {
         const double x[3] = {A[c], A[3 + c], A[6 + c]};
         double y[3];
         v3_cross(L, x, y);
-        for (int r = 0; r < 3; ++r) out[3 * r + c] += y[r];
+        for (int r = 0; r < 3; ++r)
+            out[3 * r + c] += y[r];
     }
 }
-static void blocks_84(const soa_work *w, int i, const hinge_terms *j, const double P[36], double out[36]) {
+static void blocks_84(const soa_work *w, int i, const hinge_terms *j, const double P[36],
+                      double out[36]) {
     const soai_body_double *b = w->view.body + i;
     double J[6], rho[6], B[9], L[3], T[9], full[9], BL[9] = {0}, rL[9] = {0};
-    sym_of(P, 0, J), sym_of(P, 3, rho);
+    sym_of(P, 0, J);
+    sym_of(P, 3, rho);
     for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) B[3 * r + c] = P[6 * r + 3 + c];
+        for (int c = 0; c < 3; ++c)
+            B[3 * r + c] = P[6 * r + 3 + c];
     for (int m = 0; m < j->n; ++m) { /* U = [J h; (C rho)'h] for a revolute joint */
         const double *U = j->U + 6 * m, *G = j->G + 6 * m;
         for (int r = 0; r < 3; ++r)
             for (int c = 0; c < 3; ++c) {
                 B[3 * r + c] -= U[r] * G[3 + c];
-                if (c >= r) J[SYM(r, c)] -= U[r] * G[c], rho[SYM(r, c)] -= U[3 + r] * G[3 + c];
+                if (c >= r) {
+                    J[SYM(r, c)] -= U[r] * G[c];
+                    rho[SYM(r, c)] -= U[3 + r] * G[3 + c];
+                }
             }
     }
     const double *R = w->w.b[i].R;
     joint_origin(&w->w, b, i, b->kind, L);
-    sym_rotate(R, J, J), sym_rotate(R, rho, rho);
+    sym_rotate(R, J, J);
+    sym_rotate(R, rho, rho);
     rot_rot(R, B, T);
+    for (int r = 0; r < 3; ++r) {
+        for (int c = 0; c < 3; ++c) {
+            B[3 * r + c] = v3_dot(T + 3 * r, R + 3 * c);
+            full[3 * r + c] = rho[SYM(r, c)];
+        }
+    }
     for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) B[3 * r + c] = v3_dot(T + 3 * r, R + 3 * c), full[3 * r + c] = rho[SYM(r, c)];
+        for (int c = 0; c < 3; ++c)
+            T[3 * r + c] = B[3 * c + r]; /* (C rho)' */
+    cross_rows(L, T, BL);                /* L (C rho)'                  */
+    cross_rows(L, full, rL);             /* L rho                       */
     for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) T[3 * r + c] = B[3 * c + r]; /* (C rho)' */
-    cross_rows(L, T, BL);                                        /* L (C rho)'                  */
-    cross_rows(L, full, rL);                                     /* L rho                       */
-    for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) B[3 * r + c] += rL[3 * r + c];
+        for (int c = 0; c < 3; ++c)
+            B[3 * r + c] += rL[3 * r + c];
     /* J + L (C rho)' + (C rho) L' + L rho L' ; the last is rows of rL crossed with L */
     for (int r = 0; r < 3; ++r) {
         double y[3];
         v3_cross(L, rL + 3 * r, y); /* (L rho) L' = row crossed: (rho' L')' */
-        for (int c = r; c < 3; ++c) J[SYM(r, c)] += BL[3 * r + c] + BL[3 * c + r] + y[c];
+        for (int c = r; c < 3; ++c)
+            J[SYM(r, c)] += BL[3 * r + c] + BL[3 * c + r] + y[c];
     }
     for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c) {
-            out[6 * r + c] += J[SYM(r, c)], out[6 * (3 + r) + 3 + c] += rho[SYM(r, c)];
-            out[6 * r + 3 + c] += B[3 * r + c], out[6 * (3 + c) + r] += B[3 * r + c];
+            out[6 * r + c] += J[SYM(r, c)];
+            out[6 * (3 + r) + 3 + c] += rho[SYM(r, c)];
+            out[6 * r + 3 + c] += B[3 * r + c];
+            out[6 * (3 + c) + r] += B[3 * r + c];
         }
 }
 
-/* (33), (32): rho, C rho and J of the composite body, as printed below (33), rotation added.  10 numbers in P. */
+/* (33), (32): rho, C rho and J of the composite body, as printed below (33), rotation added.  10
+ * numbers in P. */
 static void composite_33(const soa_work *w, int i, const double P[10], double out[10]) {
     const soai_body_double *b = w->view.body + i;
     double L[3], C[3], CL[3], J[6];
     joint_origin(&w->w, b, i, b->kind, L);
     const double rho = P[0];
-    for (int c = 0; c < 3; ++c) C[c] = rho > 0 ? P[1 + c] / rho : 0;
+    for (int c = 0; c < 3; ++c)
+        C[c] = rho > 0 ? P[1 + c] / rho : 0;
     rot_mul(w->w.b[i].R, C, C);
     sym_rotate(w->w.b[i].R, P + 4, J);
-    for (int c = 0; c < 3; ++c) CL[c] = C[c] + L[c];
+    for (int c = 0; c < 3; ++c)
+        CL[c] = C[c] + L[c];
     out[0] += rho;
-    for (int c = 0; c < 3; ++c) out[1 + c] += CL[c] * rho;
+    for (int c = 0; c < 3; ++c)
+        out[1 + c] += CL[c] * rho;
     const double far = v3_dot(CL, CL), near = v3_dot(C, C);
     for (int r = 0; r < 3; ++r)
         for (int c = r; c < 3; ++c)
-            out[4 + SYM(r, c)] +=
-                J[SYM(r, c)] + rho * ((r == c ? far : 0) - CL[r] * CL[c]) - rho * ((r == c ? near : 0) - C[r] * C[c]);
+            out[4 + SYM(r, c)] += J[SYM(r, c)] + rho * ((r == c ? far : 0) - CL[r] * CL[c]) -
+                                  rho * ((r == c ? near : 0) - C[r] * C[c]);
 }
 
-soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double *q, soa_inertia_update update,
-                                   soa_storage storage, int body, double P_out[36]) {
+soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double *q,
+                                   soa_inertia_update update, soa_storage storage, int body,
+                                   double P_out[36]) {
     soai_inputs in;
     if ((unsigned)update >= SOA_UPDATE_COUNT || (unsigned)storage > SOA_STORAGE_SYMMETRIC || !P_out)
         return SOA_E_ARGUMENT;
@@ -209,7 +253,8 @@ soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double
             six_rigid(k->body[i].M, P);
     }
     for (int i = k->nb; i > body; --i) {
-        double *P = w->w.B + 36 * (size_t)i, *parent = w->w.B + 36 * (size_t)k->body[i].parent, after[36];
+        double *P = w->w.B + 36 * (size_t)i, *parent = w->w.B + 36 * (size_t)k->body[i].parent,
+               after[36];
         hinge_terms j;
         if (update == SOA_COMPOSITE_33) {
             composite_33(w, i, P, parent);

@@ -1,8 +1,10 @@
-/* grasp_load.c  how contacts share a load: grasp map, internal forces, distribution, squeezing; friction cones.
+/* grasp_load.c  how contacts share a load: grasp map, internal forces, distribution, squeezing;
+ *               friction cones.
  *
  *     f(C) = A* f(0) = A* T y              RK88-II (2.9), with what the contacts bear
- * By QR with pivots, (A*T)' P = Q R, the first `rank` columns of Q carry loads and the rest of them squeeze:
- * orthonormal in y, and so in f, for the rows of T are.  O(rows * 6^2), and O(rows^2) for the basis. */
+ * By QR with pivots, (A*T)' P = Q R, the first `rank` columns of Q carry loads and the rest of them
+ * squeeze: orthonormal in y, and so in f, for the rows of T are.  O(rows * 6^2), and O(rows^2) for
+ * the basis. */
 #include "grasp_internal.h"
 #include "../spatial/algebra.h"
 
@@ -16,7 +18,8 @@ typedef struct load {
 } load;
 
 static soa_status begin(soa_grasp *g, soa_work *w, const double *q, int frame_C, load *s) {
-    if (!g || !w || w->model != g->model || frame_C < 0 || frame_C >= g->model->frames) return SOA_E_ARGUMENT;
+    if (!g || !w || w->model != g->model || frame_C < 0 || frame_C >= g->model->frames)
+        return SOA_E_ARGUMENT;
     const int body = SOAI_AT(g->model, soai_frame_row, frame)[frame_C].body;
     for (int i = 0; i < g->count; ++i)
         if (g->list[g->on[i]].body[1] != body) return SOA_E_ARGUMENT;
@@ -25,14 +28,16 @@ static soa_status begin(soa_grasp *g, soa_work *w, const double *q, int frame_C,
     if (bad || (bad = soai_grasp_evaluate(g, w, q, NULL, NULL, g->rate, NULL)) ||
         (bad = soa_pose(g->model, w, frame_C, &C)))
         return bad;
-    s->g = g, s->QR = g->S;
+    s->g = g;
+    s->QR = g->S;
     memcpy(s->C, C.p, sizeof s->C);
     return SOA_OK;
 }
 /* The wrench at C of a force at contact i, both in world axes. */
 static void at_C(const load *s, int i, const double f[6], double out[6]) {
     double l[3];
-    for (int j = 0; j < 3; ++j) l[j] = s->g->list[s->g->on[i]].p[j] - s->C[j];
+    for (int j = 0; j < 3; ++j)
+        l[j] = s->g->list[s->g->on[i]].p[j] - s->C[j];
     v6_copy(f, out);
     v3_cross_add(l, f + 3, out);
 }
@@ -43,7 +48,8 @@ static void factor(load *s) {
         const contact *k = g->list + g->on[i];
         for (int r = 0; r < k->held; ++r) {
             double f[6];
-            rot_mul(k->R, k->T[r], f), rot_mul(k->R, k->T[r] + 3, f + 3);
+            rot_mul(k->R, k->T[r], f);
+            rot_mul(k->R, k->T[r] + 3, f + 3);
             at_C(s, i, f, s->QR + 6 * row++);
         }
     }
@@ -74,7 +80,8 @@ static soa_status grasp_map(soa_grasp *g, soa_work *w, const double *q, int fram
         double unit[6] = {0}, x[6];
         unit[c % 6] = 1;
         at_C(&s, c / 6, unit, x);
-        for (int r = 0; r < 6; ++r) map[n * r + c] = x[r];
+        for (int r = 0; r < 6; ++r)
+            map[n * r + c] = x[r];
     }
     return SOA_OK;
 }
@@ -83,8 +90,8 @@ soa_status soa_grasp_map(soa_grasp *g, soa_work *w, const double *q, int frame_C
     return soai_work_keep(w, before, grasp_map(g, w, q, frame_C, map));
 }
 
-static soa_status grasp_internal(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
-                                 int *rank) {
+static soa_status grasp_internal(soa_grasp *g, soa_work *w, const double *q, int frame_C,
+                                 double *basis, int *count, int *rank) {
     load s;
     const soa_status bad = count ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
@@ -92,19 +99,20 @@ static soa_status grasp_internal(soa_grasp *g, soa_work *w, const double *q, int
     *count = g->rows - s.rank;
     if (rank) *rank = s.rank;
     for (int e = 0; basis && e < *count; ++e) {
-        for (int r = 0; r < g->rows; ++r) g->y[r] = r == s.rank + e;
+        for (int r = 0; r < g->rows; ++r)
+            g->y[r] = r == s.rank + e;
         to_force(&s, g->y, basis + 6 * g->count * e);
     }
     return SOA_OK;
 }
-soa_status soa_grasp_internal_basis(soa_grasp *g, soa_work *w, const double *q, int frame_C, double *basis, int *count,
-                              int *rank) {
+soa_status soa_grasp_internal_basis(soa_grasp *g, soa_work *w, const double *q, int frame_C,
+                                    double *basis, int *count, int *rank) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_internal(g, w, q, frame_C, basis, count, rank));
 }
 
-static soa_status grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double wrench[6],
-                                   const double *squeeze, double *force) {
+static soa_status grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C,
+                                   const double wrench[6], const double *squeeze, double *force) {
     load s;
     soa_status bad = wrench && force ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
@@ -112,11 +120,14 @@ static soa_status grasp_distribute(soa_grasp *g, soa_work *w, const double *q, i
     factor(&s);
     double *y = g->y, most = 0;
     if (squeeze && (bad = from_force(&s, squeeze, y))) return bad;
-    for (int r = s.rank; !squeeze && r < g->rows; ++r) y[r] = 0;
-    for (int j = 0; j < 6; ++j) most = fmax(most, fabs(wrench[j]));
+    for (int r = s.rank; !squeeze && r < g->rows; ++r)
+        y[r] = 0;
+    for (int j = 0; j < 6; ++j)
+        most = fmax(most, fabs(wrench[j]));
     for (int k = 0; k < 6; ++k) { /* R'y = P'wrench */
         double x = wrench[g->rows ? s.pivot[k] : k];
-        for (int i = 0; i < k && i < s.rank; ++i) x -= s.QR[6 * i + k] * y[i];
+        for (int i = 0; i < k && i < s.rank; ++i)
+            x -= s.QR[6 * i + k] * y[i];
         if (k < s.rank)
             y[k] = x / s.QR[6 * k + k];
         else if (!(fabs(x) <= 1e-9 * most))
@@ -125,43 +136,53 @@ static soa_status grasp_distribute(soa_grasp *g, soa_work *w, const double *q, i
     to_force(&s, y, force);
     return SOA_OK;
 }
-soa_status soa_grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double wrench[6],
-                                const double *squeeze, double *force) {
+soa_status soa_grasp_distribute(soa_grasp *g, soa_work *w, const double *q, int frame_C,
+                                const double wrench[6], const double *squeeze, double *force) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_distribute(g, w, q, frame_C, wrench, squeeze, force));
 }
 
-static soa_status grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
-                                double *squeeze) {
+static soa_status grasp_squeeze(soa_grasp *g, soa_work *w, const double *q, int frame_C,
+                                const double *force, double *squeeze) {
     load s;
     soa_status bad = force && squeeze ? begin(g, w, q, frame_C, &s) : SOA_E_ARGUMENT;
     if (bad) return bad;
     factor(&s);
     if ((bad = from_force(&s, force, g->y))) return bad;
-    for (int r = 0; r < s.rank; ++r) g->y[r] = 0;
+    for (int r = 0; r < s.rank; ++r)
+        g->y[r] = 0;
     to_force(&s, g->y, squeeze);
     return SOA_OK;
 }
-soa_status soa_grasp_internal_force(soa_grasp *g, soa_work *w, const double *q, int frame_C, const double *force,
-                             double *squeeze) {
+soa_status soa_grasp_internal_force(soa_grasp *g, soa_work *w, const double *q, int frame_C,
+                                    const double *force, double *squeeze) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_squeeze(g, w, q, frame_C, force, squeeze));
 }
 
 static soa_contact_check check(const contact *k, const double f[6]) {
     const soa_contact_def *d = &k->def;
-    soa_contact_check c = {.normal = f[5], .tangential = hypot(f[3], f[4]), .torsion = f[2], .tilt = hypot(f[0], f[1])};
+    soa_contact_check c = {.normal = f[5],
+                           .tangential = hypot(f[3], f[4]),
+                           .torsion = f[2],
+                           .tilt = hypot(f[0], f[1])};
     c.margin = INFINITY;
     if (!d->one_sided) return c;
     /* the normal force that friction, and the patch, ask for; 0/0 is nothing asked */
     const double across = c.tangential > 0 ? c.tangential / d->friction : 0;
     const double about = c.torsion != 0 ? fabs(c.torsion) / d->torsion : 0;
-    const double grip = c.normal - hypot(across, about), tip = c.normal - (c.tilt > 0 ? c.tilt / d->patch : 0);
+    const double grip = c.normal - hypot(across, about),
+                 tip = c.normal - (c.tilt > 0 ? c.tilt / d->patch : 0);
     c.margin = fmin(c.normal, fmin(grip, tip));
-    c.event = !(c.normal > 0) ? SOA_CONTACT_BREAKS
-              : !(grip >= 0)  ? SOA_CONTACT_SLIPS
-              : !(tip >= 0)   ? SOA_CONTACT_TIPS
-                              : SOA_CONTACT_HOLDS;
+    if (!(c.normal > 0)) {
+        c.event = SOA_CONTACT_BREAKS;
+    } else if (!(grip >= 0)) {
+        c.event = SOA_CONTACT_SLIPS;
+    } else if (!(tip >= 0)) {
+        c.event = SOA_CONTACT_TIPS;
+    } else {
+        c.event = SOA_CONTACT_HOLDS;
+    }
     return c;
 }
 static soa_status grasp_check(soa_grasp *g, soa_work *w, const double *q, const double *force,
@@ -178,8 +199,8 @@ static soa_status grasp_check(soa_grasp *g, soa_work *w, const double *q, const 
     }
     return SOA_OK;
 }
-soa_status soa_grasp_check_contacts(soa_grasp *g, soa_work *w, const double *q, const double *force, soa_contact_check *checks,
-                           int *broken) {
+soa_status soa_grasp_check_contacts(soa_grasp *g, soa_work *w, const double *q, const double *force,
+                                    soa_contact_check *checks, int *broken) {
     const unsigned before = soai_work_taken(w);
     return soai_work_keep(w, before, grasp_check(g, w, q, force, checks, broken));
 }

@@ -8,7 +8,8 @@
 
 #define SOAI_MESH_MOST (64 << 20) /* bytes of a mesh, or of a file that it names */
 
-/* The scene in a file, the nodes' placements applied, z up as it is written; release with aiReleaseImport.  triangles: faces
- * of three corners alone, vertices at one place joined, nothing but places kept.  NULL: the report says why. */
+/* The scene in a file, the nodes' placements applied, z up as it is written; release with
+ * aiReleaseImport.  triangles: faces of three corners alone, vertices at one place joined, nothing
+ * but places kept.  NULL: the report says why. */
 const struct aiScene *soai_mesh_open(const char *path, int triangles, soa_report *report);
 #endif

@@ -15,7 +15,9 @@ static soa_status fail(soa_report *report, soa_status status, const char *format
     if (report != NULL) {
         va_list list;
         va_start(list, format);
-        report->status = status, report->body = -1, report->line = 0;
+        report->status = status;
+        report->body = -1;
+        report->line = 0;
         vsnprintf(report->text, sizeof report->text, format, list);
         va_end(list);
     }
@@ -29,20 +31,24 @@ static int ends_with(const char *text, const char *end) {
 
 /* Names that can only be files, so that no shipped model is suggested for them. */
 static int looks_like_file(const char *spec) {
-    return strchr(spec, '/') != NULL || ends_with(spec, ".urdf") || ends_with(spec, ".xml") || ends_with(spec, ".soam");
+    return strchr(spec, '/') != NULL || ends_with(spec, ".urdf") || ends_with(spec, ".xml") ||
+           ends_with(spec, ".soam");
 }
 
 int soa_urdf_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
     if (text == NULL) return 0;
-    if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) { /* UTF-16 */
+    /* UTF-16 */
+    if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
         size_t low = (unsigned char)text[0] == 0xfe, at = 2; /* which byte of two says it */
-        while (at + 1 < length && text[at + 1 - low] == '\0' && text[at + low] != '\0' && strchr(white, text[at + low]))
+        while (at + 1 < length && text[at + 1 - low] == '\0' && text[at + low] != '\0' &&
+               strchr(white, text[at + low]))
             at += 2;
         return at + 1 < length && text[at + 1 - low] == '\0' && text[at + low] == '<';
     }
     size_t at = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* UTF-8 */
-    while (at < length && text[at] != '\0' && strchr(white, text[at]) != NULL) ++at;
+    while (at < length && text[at] != '\0' && strchr(white, text[at]) != NULL)
+        ++at;
     return at < length && text[at] == '<';
 }
 
@@ -51,8 +57,9 @@ static int is_saved_model(const char *head, size_t length) {
 }
 
 /* A URDF, its text read once: from a file or through a pipe. */
-static soa_status open_text(const char *spec, const soa_read_options *options, const soa_model **model,
-                            soa_constraint_list *constraints, soa_report *report) {
+static soa_status open_text(const char *spec, const soa_read_options *options,
+                            const soa_model **model, soa_constraint_list *constraints,
+                            soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     char *text = NULL;
@@ -60,22 +67,27 @@ static soa_status open_text(const char *spec, const soa_read_options *options, c
     soa_status status = soai_urdf_slurp(spec, &text, &length, report);
     if (status != SOA_OK) return status;
     if (soa_urdf_begins_as_xml(text, length))
-        status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = spec}, options, model, constraints, report);
+        status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = spec},
+                                options, model, constraints, report);
     else if (length == 0)
         status = fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
     else if (is_saved_model(text, length))
-        status = fail(report, SOA_E_FILE, "%.150s: a saved model is read from a file, not through a pipe", spec);
+        status = fail(report, SOA_E_FILE,
+                      "%.150s: a saved model is read from a file, not through a pipe", spec);
     else
-        status = fail(report, SOA_E_FORMAT, "%.150s is neither a URDF file (XML) nor a saved model (.soam)", spec);
+        status = fail(report, SOA_E_FORMAT,
+                      "%.150s is neither a URDF file (XML) nor a saved model (.soam)", spec);
     xmlFree(text);
     return status;
 }
 
-soa_status soa_model_open(const char *spec, const soa_read_options *options, const soa_model **model,
-                                 soa_constraint_list *constraints, soa_report *report) {
+soa_status soa_model_open(const char *spec, const soa_read_options *options,
+                          const soa_model **model, soa_constraint_list *constraints,
+                          soa_report *report) {
     if (constraints != NULL) *constraints = (soa_constraint_list){0, NULL};
     if (spec == NULL || model == NULL || *spec == '\0')
-        return fail(report, SOA_E_ARGUMENT, "name a shipped model, a saved model (.soam) or a URDF file");
+        return fail(report, SOA_E_ARGUMENT,
+                    "name a shipped model, a saved model (.soam) or a URDF file");
     if (!looks_like_file(spec) && soai_stock_is_name(spec))
         return soai_stock_open(spec, options, model, constraints, report);
 
@@ -89,7 +101,8 @@ soa_status soa_model_open(const char *spec, const soa_read_options *options, con
         return fail(report, SOA_E_NAME, "\"%.100s\" is neither a file nor a shipped model%s", spec,
                     soai_stock_hint(spec, hint));
     }
-    if (S_ISDIR(about.st_mode)) return fail(report, SOA_E_FILE, "%.150s is a directory, not a model file", spec);
+    if (S_ISDIR(about.st_mode))
+        return fail(report, SOA_E_FILE, "%.150s is a directory, not a model file", spec);
 
     if (!S_ISREG(about.st_mode)) return open_text(spec, options, model, constraints, report);
     FILE *file = fopen(spec, "rb");
@@ -104,8 +117,10 @@ soa_status soa_model_open(const char *spec, const soa_read_options *options, con
     if (status != SOA_OK) return status;
     if (options != NULL && (options->floating || options->ideal)) {
         soa_model_free(saved);
-        return fail(report, SOA_E_ARGUMENT,
-                    "%.150s: a saved model is built already; give --floating or --ideal when it is saved", spec);
+        return fail(
+            report, SOA_E_ARGUMENT,
+            "%.150s: a saved model is built already; give --floating or --ideal when it is saved",
+            spec);
     }
     *model = saved;
     return SOA_OK;

@@ -22,7 +22,8 @@ static bool exists(const char *path, bool directory) {
 }
 
 /* directory/name, or directory alone; NULL without memory. */
-static char *join(const char *directory, size_t directory_length, const char *name, size_t name_length) {
+static char *join(const char *directory, size_t directory_length, const char *name,
+                  size_t name_length) {
     char *path = xmlMalloc(directory_length + name_length + 2);
     if (path == NULL) return NULL;
     memcpy(path, directory, directory_length);
@@ -38,7 +39,8 @@ static bool manifest_names(const char *path, const char *name) {
     size_t length = 0;
     soa_report ignored;
     bool same = false;
-    if (!exists(path, false) || soai_urdf_slurp(path, &text, &length, &ignored) != SOA_OK) return false;
+    if (!exists(path, false) || soai_urdf_slurp(path, &text, &length, &ignored) != SOA_OK)
+        return false;
     if (length > 0) {
         text[length - 1] = 0; /* a manifest ends in '>' or white space */
         const char *at = strstr(text, "<name>");
@@ -54,23 +56,28 @@ static bool manifest_names(const char *path, const char *name) {
 
 /* The package at this place: a folder in it of that name, or itself by its package.xml. */
 static char *package_at(soai_urdf_files *f, const char *place, size_t length, const char *name) {
-    char *folder = join(place, length, name, strlen(name)), *manifest = join(place, length, "package.xml", 11);
+    char *folder = join(place, length, name, strlen(name)),
+         *manifest = join(place, length, "package.xml", 11);
     char *root = NULL;
-    if (folder == NULL || manifest == NULL)
+    if (folder == NULL || manifest == NULL) {
         f->no_memory = true;
-    else if (exists(folder, true))
-        root = folder, folder = NULL;
-    else if (manifest_names(manifest, name) && (root = soai_urdf_copy(place, length)) == NULL)
+    } else if (exists(folder, true)) {
+        root = folder;
+        folder = NULL;
+    } else if (manifest_names(manifest, name) && (root = soai_urdf_copy(place, length)) == NULL) {
         f->no_memory = true;
+    }
     if (folder != NULL) xmlFree(folder);
     if (manifest != NULL) xmlFree(manifest);
     return root;
 }
 
 /* In the folders of an environment variable, below `within` where that is not empty. */
-static char *package_listed(soai_urdf_files *f, const char *variable, const char *within, const char *name) {
+static char *package_listed(soai_urdf_files *f, const char *variable, const char *within,
+                            const char *name) {
     char *root = NULL;
-    for (const char *at = getenv(variable); at != NULL && *at != 0 && root == NULL && !f->no_memory;) {
+    for (const char *at = getenv(variable);
+         at != NULL && *at != 0 && root == NULL && !f->no_memory;) {
         size_t length = strcspn(at, ":");
         char *place = length > 0 ? join(at, length, within, strlen(within)) : NULL;
         if (length > 0 && place == NULL) f->no_memory = true;
@@ -83,21 +90,27 @@ static char *package_listed(soai_urdf_files *f, const char *variable, const char
     return root;
 }
 
-/* Walks up from the file; then where ROS looks (ROS 1: the folders themselves; ROS 2: their share/). */
+/* Walks up from the file; then where ROS looks (ROS 1: the folders themselves; ROS 2: their
+ * share/). */
 static char *find_package(soai_urdf_files *f, const char *name) {
     for (size_t length = strlen(f->directory);; --length) {
-        while (length > 0 && f->directory[length] != '/' && f->directory[length] != 0) --length;
+        while (length > 0 && f->directory[length] != '/' && f->directory[length] != 0)
+            --length;
         char *root = package_at(f, f->directory, length, name);
         if (root != NULL || f->no_memory) return root;
         if (length == 0) break;
     }
     char *root = package_listed(f, "ROS_PACKAGE_PATH", ".", name);
-    return root != NULL || f->no_memory ? root : package_listed(f, "AMENT_PREFIX_PATH", "share", name);
+    return root != NULL || f->no_memory ? root
+                                        : package_listed(f, "AMENT_PREFIX_PATH", "share", name);
 }
 
-static soai_urdf_package *package_of(soai_urdf_files *f, const char *name, size_t length, int line) {
-    soai_urdf_package **bucket = &f->bucket[soai_checksum(name, length) % SOAI_PACKAGE_BUCKETS], *p = *bucket;
-    while (p != NULL && (strncmp(p->name, name, length) != 0 || p->name[length] != 0)) p = p->in_bucket;
+static soai_urdf_package *package_of(soai_urdf_files *f, const char *name, size_t length,
+                                     int line) {
+    soai_urdf_package **bucket = &f->bucket[soai_checksum(name, length) % SOAI_PACKAGE_BUCKETS],
+                      *p = *bucket;
+    while (p != NULL && (strncmp(p->name, name, length) != 0 || p->name[length] != 0))
+        p = p->in_bucket;
     if (p != NULL) {
         ++p->uses;
         return p;
@@ -133,9 +146,11 @@ soai_mesh_found soai_urdf_find_mesh(soai_urdf_files *f, const char *file, int li
         file += strcspn(file, "/");
         file += strspn(file, "/");
     } else if (strncmp(file, "file://", 7) == 0) {
-        folder = "", file += 7 + strspn(file + 7, "/");
+        folder = "";
+        file += 7 + strspn(file + 7, "/");
     } else if (file[0] == '/') {
-        folder = "", file += strspn(file, "/");
+        folder = "";
+        file += strspn(file, "/");
     } else if (strstr(file, "://") != NULL) {
         return SOAI_MESH_SCHEME;
     }

@@ -1,14 +1,17 @@
 /* urdf_lint.c  every doubtful thing in a URDF file.
  *
- * The reader's own errors come first (same rules, same words: urdf.c); then words nobody reads, physics, joints, files;
- * at last the builder is asked.  Remarks are collected, sorted by line and handed over.  Levels: an error keeps the
- * robot from loading or moving, or cannot be meant; a warning is probably a mistake; a note is worth knowing.
+ * The reader's own errors come first (same rules, same words: urdf.c); then words nobody reads,
+ * physics, joints, files; at last the builder is asked.  Remarks are collected, sorted by line and
+ * handed over.  Levels: an error keeps the robot from loading or moving, or cannot be meant; a
+ * warning is probably a mistake; a note is worth knowing.
  *
  * Inertia of a body of mass m with principal moments I1 <= I2 <= I3, about its centre of mass:
  *   positive    I1 >= 0
- *   triangle    I3 <= I1 + I2                                  (any distribution of positive mass obeys it)
- *   ellipsoid   a_k^2 = 5 / (2 m) (I1 + I2 + I3 - 2 I_k)       (solid, homogeneous, with the same m and I)
- *   density     m / (4/3 pi a1 a2 a3)                                                                               */
+ *   triangle    I3 <= I1 + I2                                  (any distribution of positive mass
+ *               obeys it)
+ *   ellipsoid   a_k^2 = 5 / (2 m) (I1 + I2 + I3 - 2 I_k)       (solid, homogeneous, with the same m
+ *               and I)
+ *   density     m / (4/3 pi a1 a2 a3) */
 #define _XOPEN_SOURCE 700 /* POSIX.1-2008 and realpath */
 
 #include <float.h>
@@ -26,9 +29,10 @@
 #define DENSITY_OSMIUM 22590. /* the densest there is on Earth */
 #define TRIANGLE_SLACK 1e-4   /* of I3: files carry five digits or so */
 #define FAR_ORIGIN 20.        /* m from link to link */
-#define DENSE_MOST 1500 /* coordinates and rows of a closed machine that is looked at as a whole: 18 MB a matrix */
+/* coordinates and rows of a closed machine that is looked at as a whole: 18 MB a matrix */
+#define DENSE_MOST 1500
 
-/* --- remarks --------------------------------------------------------------------------------------------------- */
+/* --- remarks ---------------------------------------------------------------------------------- */
 
 typedef struct remark {
     soa_lint_level level;
@@ -51,7 +55,8 @@ typedef struct lint {
     int unread_count;
 } lint;
 
-static void collect(void *user, soa_lint_level level, int line, const char *rule, const char *text) {
+static void collect(void *user, soa_lint_level level, int line, const char *rule,
+                    const char *text) {
     lint *l = user;
     if (l->count == l->room) {
         int room = l->room > 0 ? 2 * l->room : 64;
@@ -78,20 +83,25 @@ static int compare_remarks(const void *a, const void *b) {
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* What the linter finds beyond the reader: the status is for errors only, and unused once the document was read. */
+/* What the linter finds beyond the reader: the status is for errors only, and unused once the
+ * document was read. */
 #define NOTE(line, rule, ...) soai_urdf_say(&l->u, SOA_LINT_NOTE, SOA_OK, line, rule, __VA_ARGS__)
-#define WARN(line, rule, ...) soai_urdf_say(&l->u, SOA_LINT_WARNING, SOA_OK, line, rule, __VA_ARGS__)
-#define FAULT(status, line, rule, ...) soai_urdf_say(&l->u, SOA_LINT_ERROR, status, line, rule, __VA_ARGS__)
+#define WARN(line, rule, ...) \
+    soai_urdf_say(&l->u, SOA_LINT_WARNING, SOA_OK, line, rule, __VA_ARGS__)
+#define FAULT(status, line, rule, ...) \
+    soai_urdf_say(&l->u, SOA_LINT_ERROR, status, line, rule, __VA_ARGS__)
 
-/* --- words ----------------------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 /* What URDF knows: for each element its children and attributes, blank-separated. */
 typedef struct word {
     const char *element, *children, *attributes;
 } word;
 static const word words[] = {
-    {"robot", "link joint material transmission gazebo sensor loop_joint constraint", "name version"},
-    {"link", "inertial visual collision contact self_collision_checking collision_checking", "name type"},
+    {"robot", "link joint material transmission gazebo sensor loop_joint constraint",
+     "name version"},
+    {"link", "inertial visual collision contact self_collision_checking collision_checking",
+     "name type"},
     {"inertial", "origin mass inertia", ""},
     {"mass", "", "value"},
     {"inertia", "", "ixx iyy izz ixy ixz iyz"},
@@ -104,7 +114,8 @@ static const word words[] = {
     {"capsule", "verbose", "radius length"},
     {"sphere", "verbose", "radius"},
     {"mesh", "", "filename scale"},
-    {"joint", "origin parent child axis calibration dynamics limit mimic safety_controller soa", "name type"},
+    {"joint", "origin parent child axis calibration dynamics limit mimic safety_controller soa",
+     "name type"},
     {"loop_joint", "link1 link2 axis dynamics soa", "name type"},
     {"constraint", "link1 link2 term row", "name type value axes"},
     {"link1", "", "link xyz rpy quat_xyzw"},
@@ -120,7 +131,8 @@ static const word words[] = {
     {"mimic", "", "joint multiplier offset"},
     {"safety_controller", "", "soft_lower_limit soft_upper_limit k_position k_velocity"},
     {"soa", "",
-     "axis2 pitch rotor_inertia gear_ratio rotor_model rotor_axis stiffness rest friction_positive friction_negative"},
+     "axis2 pitch rotor_inertia gear_ratio rotor_model rotor_axis stiffness rest friction_positive "
+     "friction_negative"},
 };
 enum { WORDS = sizeof words / sizeof *words, MOST = 16 };
 
@@ -157,7 +169,8 @@ static const word *word_of(const char *name) {
 /* Has this attribute of this element been told of?  Then it is counted. */
 static bool told_before(lint *l, const char *element, const char *attribute) {
     for (int i = 0; i < l->unread_count; ++i)
-        if (strcmp(l->unread[i].element, element) == 0 && strcmp(l->unread[i].attribute, attribute) == 0)
+        if (strcmp(l->unread[i].element, element) == 0 &&
+            strcmp(l->unread[i].attribute, attribute) == 0)
             return ++l->unread[i].count > 1;
     if (l->unread_count < (int)(sizeof l->unread / sizeof *l->unread))
         l->unread[l->unread_count++] = (struct unread){element, attribute, l->count, 1};
@@ -170,7 +183,8 @@ static void tell_how_often(lint *l) {
         remark *r = &l->remarks[told->remark];
         char more[48];
         size_t length = strlen(r->text);
-        int n = snprintf(more, sizeof more, " (and in %d more place%s)", told->count - 1, told->count > 2 ? "s" : "");
+        int n = snprintf(more, sizeof more, " (and in %d more place%s)", told->count - 1,
+                         told->count > 2 ? "s" : "");
         char *longer = xmlRealloc(r->text, length + (size_t)n + 1);
         if (longer == NULL) {
             l->no_memory = true;
@@ -190,26 +204,28 @@ static void check_attributes(lint *l, const xmlNode *node, const word *known) {
         const char *nearest = soai_urdf_nearest(name, list.word);
         int line = soai_urdf_line(node);
         if (nearest != NULL)
-            WARN(line, "unknown-attribute", "%s '%.*s', <%s>: attribute '%.*s' is not read; did you mean '%s'?",
-                 l->u.kind, SHOWN, l->u.name, (const char *)node->name, SHOWN, name, nearest);
+            WARN(line, "unknown-attribute",
+                 "%s '%.*s', <%s>: attribute '%.*s' is not read; did you mean '%s'?", l->u.kind,
+                 SHOWN, l->u.name, (const char *)node->name, SHOWN, name, nearest);
         else if (!told_before(l, (const char *)node->name, name))
-            NOTE(line, "unknown-attribute", "%s '%.*s', <%s>: attribute '%.*s' is not read; %s%s", l->u.kind, SHOWN,
-                 l->u.name, (const char *)node->name, SHOWN, name,
+            NOTE(line, "unknown-attribute", "%s '%.*s', <%s>: attribute '%.*s' is not read; %s%s",
+                 l->u.kind, SHOWN, l->u.name, (const char *)node->name, SHOWN, name,
                  list.count > 0 ? "known there: " : "the element takes none", known->attributes);
     }
 }
 
 /* Elements that may stand more than once. */
 static bool repeatable(const char *name) {
-    static const char *const many = " link joint material transmission gazebo sensor visual collision verbose "
-                                    "loop_joint constraint term row ";
+    static const char *const many =
+        " link joint material transmission gazebo sensor visual collision verbose "
+        "loop_joint constraint term row ";
     char padded[40];
     snprintf(padded, sizeof padded, " %s ", name);
     return strstr(many, padded) != NULL;
 }
 
-/* Names and attributes of the element and all below it; what has its own vocabulary (gazebo, transmission ...) is left
- * alone.  URDF's own elements nest four deep, so the recursion ends.                                                  */
+/* Names and attributes of the element and all below it; what has its own vocabulary (gazebo,
+ * transmission ...) is left alone.  URDF's own elements nest four deep, so the recursion ends. */
 static void check_words(lint *l, const xmlNode *node, const word *known) {
     word_list list;
     int seen[MOST] = {0};
@@ -225,7 +241,8 @@ static void check_words(lint *l, const xmlNode *node, const word *known) {
                          strncmp(name, "xacro:", 6) == 0;
             if (xacro)
                 WARN(line, "xacro",
-                     "%s '%.*s' holds an xacro element <%.*s>, which is not read; run xacro on the file first",
+                     "%s '%.*s' holds an xacro element <%.*s>, which is not read; run xacro on the "
+                     "file first",
                      l->u.kind, SHOWN, l->u.name, SHOWN, name);
             continue;
         }
@@ -233,38 +250,45 @@ static void check_words(lint *l, const xmlNode *node, const word *known) {
         if (i < 0) {
             const char *nearest = soai_urdf_nearest(name, list.word);
             if (nearest != NULL)
-                WARN(line, "unknown-element", "%s '%.*s': <%.*s> in <%s> is not read; did you mean <%s>?", l->u.kind,
-                     SHOWN, l->u.name, SHOWN, name, (const char *)node->name, nearest);
+                WARN(line, "unknown-element",
+                     "%s '%.*s': <%.*s> in <%s> is not read; did you mean <%s>?", l->u.kind, SHOWN,
+                     l->u.name, SHOWN, name, (const char *)node->name, nearest);
             else
-                NOTE(line, "unknown-element", "%s '%.*s': <%.*s> in <%s> is not read; %s%s", l->u.kind, SHOWN,
-                     l->u.name, SHOWN, name, (const char *)node->name,
+                NOTE(line, "unknown-element", "%s '%.*s': <%.*s> in <%s> is not read; %s%s",
+                     l->u.kind, SHOWN, l->u.name, SHOWN, name, (const char *)node->name,
                      list.count > 0 ? "known there: " : "nothing is known there", known->children);
             continue;
         }
         if (++seen[i] == 2 && !repeatable(name))
             WARN(line, "duplicate-element",
-                 "%s '%.*s': <%s> stands twice in <%s>; the first one is used, remove the other", l->u.kind, SHOWN,
-                 l->u.name, name, (const char *)node->name);
+                 "%s '%.*s': <%s> stands twice in <%s>; the first one is used, remove the other",
+                 l->u.kind, SHOWN, l->u.name, name, (const char *)node->name);
         const word *next = word_of(name);
-        bool own = strcmp(name, "link") == 0 || strcmp(name, "joint") == 0 || strcmp(name, "loop_joint") == 0 ||
+        bool own = strcmp(name, "link") == 0 || strcmp(name, "joint") == 0 ||
+                   strcmp(name, "loop_joint") == 0 ||
                    strcmp(name, "constraint") == 0; /* met with their names known */
         if (next != NULL && !own) check_words(l, child, next);
     }
 }
 
-/* --- physics --------------------------------------------------------------------------------------------------- */
+/* --- physics ---------------------------------------------------------------------------------- */
 
-/* Box around the shapes of a link, link axes; false if there are none or a mesh, whose extent is unknown. */
+/* Box around the shapes of a link, link axes; false if there are none or a mesh, whose extent is
+ * unknown. */
 static bool geometry_box(lint *l, const xmlNode *link, double low[3], double high[3]) {
     bool any = false;
-    for (int i = 0; i < 3; ++i) low[i] = DBL_MAX, high[i] = -DBL_MAX;
+    for (int i = 0; i < 3; ++i) {
+        low[i] = DBL_MAX;
+        high[i] = -DBL_MAX;
+    }
     for (const xmlNode *n = link->children; n != NULL; n = n->next) {
         if (!soai_urdf_is(n, "collision") && !soai_urdf_is(n, "visual")) continue;
         const xmlNode *geometry = soai_urdf_child(n, "geometry", NULL), *shape;
         double half[3] = {0, 0, 0}, radius = 0, length = 0;
         if ((shape = soai_urdf_child(geometry, "box", NULL)) != NULL) {
             soai_urdf_numbers(&l->u, shape, "size", half, 3, false);
-            for (int i = 0; i < 3; ++i) half[i] *= 0.5;
+            for (int i = 0; i < 3; ++i)
+                half[i] *= 0.5;
         } else if ((shape = soai_urdf_child(geometry, "sphere", NULL)) != NULL) {
             soai_urdf_numbers(&l->u, shape, "radius", &radius, 1, false);
             half[0] = half[1] = half[2] = radius;
@@ -280,7 +304,8 @@ static bool geometry_box(lint *l, const xmlNode *link, double low[3], double hig
         soa_frame frame = soai_urdf_origin(&l->u, soai_urdf_child(n, "origin", NULL));
         for (int i = 0; i < 3; ++i) {
             double reach = 0;
-            for (int j = 0; j < 3; ++j) reach += fabs(frame.R[3 * i + j] * half[j]);
+            for (int j = 0; j < 3; ++j)
+                reach += fabs(frame.R[3 * i + j] * half[j]);
             low[i] = fmin(low[i], frame.p[i] - reach);
             high[i] = fmax(high[i], frame.p[i] + reach);
         }
@@ -289,29 +314,36 @@ static bool geometry_box(lint *l, const xmlNode *link, double low[3], double hig
     return any;
 }
 
-/* The centre of mass lies inside the convex hull of the body: outside the box of its primitives, or far off by the size
- * its inertia tells, it is probably in other units or another frame.                                                   */
+/* The centre of mass lies inside the convex hull of the body: outside the box of its primitives, or
+ * far off by the size its inertia tells, it is probably in other units or another frame. */
 static void check_com(lint *l, const soai_urdf_link *link, double largest) {
     double low[3], high[3], off = hypot(hypot(link->com[0], link->com[1]), link->com[2]);
     int line = soai_urdf_line(link->inertial);
     const char *advice = "check its frame and units (metres)";
     soa_lint_level level = l->u.level;
     soai_urdf_sink *sink = l->u.sink;
-    l->u.level = SOA_LINT_NOTE, l->u.sink = NULL; /* bad numbers there are told by check_shapes */
+    l->u.level = SOA_LINT_NOTE;
+    l->u.sink = NULL; /* bad numbers there are told by check_shapes */
     bool boxed = geometry_box(l, link->node, low, high);
-    l->u.level = level, l->u.sink = sink;
+    l->u.level = level;
+    l->u.sink = sink;
     if (boxed) {
-        double size = sqrt(pow(high[0] - low[0], 2) + pow(high[1] - low[1], 2) + pow(high[2] - low[2], 2)), out = 0;
-        for (int i = 0; i < 3; ++i) out = fmax(out, fmax(low[i] - link->com[i], link->com[i] - high[i]));
+        double size = sqrt(pow(high[0] - low[0], 2) + pow(high[1] - low[1], 2) +
+                           pow(high[2] - low[2], 2)),
+               out = 0;
+        for (int i = 0; i < 3; ++i)
+            out = fmax(out, fmax(low[i] - link->com[i], link->com[i] - high[i]));
         if (out > 0.25 * size + 1e-3)
             WARN(line, "com-far",
-                 "link '%.*s': centre of mass (%g %g %g) lies %.3g m outside its geometry (size %.3g m); %s", SHOWN,
-                 link->name, link->com[0], link->com[1], link->com[2], out, size, advice);
+                 "link '%.*s': centre of mass (%g %g %g) lies %.3g m outside its geometry (size "
+                 "%.3g m); %s",
+                 SHOWN, link->name, link->com[0], link->com[1], link->com[2], out, size, advice);
         return;
     }
     if (largest > 0 ? off > 0.5 && off > 10 * largest : off > 10)
         WARN(line, "com-far",
-             "link '%.*s': centre of mass (%g %g %g) is %.3g m from the link's origin, its inertia tells a half length "
+             "link '%.*s': centre of mass (%g %g %g) is %.3g m from the link's origin, its inertia "
+             "tells a half length "
              "of %.3g m; %s",
              SHOWN, link->name, link->com[0], link->com[1], link->com[2], off, largest, advice);
 }
@@ -331,33 +363,38 @@ static void check_inertial(lint *l, const soai_urdf_link *link) {
     int missing = node != NULL ? soai_urdf_missing(node, products, 3, list) : 0;
     if (missing > 0)
         NOTE(line, "inertia-product",
-             "link '%.*s': <inertia> has no %s, taken as 0; write %s, other readers ask for %s", SHOWN, link->name,
-             list, missing > 1 ? "them" : "it", missing > 1 ? "them" : "it");
+             "link '%.*s': <inertia> has no %s, taken as 0; write %s, other readers ask for %s",
+             SHOWN, link->name, list, missing > 1 ? "them" : "it", missing > 1 ? "them" : "it");
     if (w[2] - w[0] - w[1] > TRIANGLE_SLACK * w[2])
         WARN(line, "inertia-triangle",
-             "link '%.*s': principal moments %g %g %g kg m^2 break the triangle inequality, %g > %g + %g; no mass "
+             "link '%.*s': principal moments %g %g %g kg m^2 break the triangle inequality, %g > "
+             "%g + %g; no mass "
              "distribution has them, recompute <inertia>",
              SHOWN, link->name, w[0], w[1], w[2], w[2], w[0], w[1]);
     else if (m > 0 && most > 0) {
         double trace = w[0] + w[1] + w[2];
-        for (int i = 0; i < 3; ++i) a[i] = sqrt(fmax(0, 2.5 / m * (trace - 2 * w[i])));
+        for (int i = 0; i < 3; ++i)
+            a[i] = sqrt(fmax(0, 2.5 / m * (trace - 2 * w[i])));
         double density = m / (4. / 3 * SOAI_PI * a[0] * a[1] * a[2]);
         bool thin = a[2] < 1e-3 * a[0]; /* a rod or a plate idealised: no volume to judge */
         if (density < DENSITY_AIR)
             WARN(line, "inertia-density",
-                 "link '%.*s': mass %g kg with this inertia is a solid of half axes %.3g %.3g %.3g m and %.3g kg/m^3, "
+                 "link '%.*s': mass %g kg with this inertia is a solid of half axes %.3g %.3g %.3g "
+                 "m and %.3g kg/m^3, "
                  "lighter than air; mass or inertia is wrong (units? a placeholder?)",
                  SHOWN, link->name, m, a[0], a[1], a[2], density);
         else if (!thin && density > DENSITY_OSMIUM)
             WARN(line, "inertia-density",
-                 "link '%.*s': mass %g kg with this inertia is a solid of half axes %.3g %.3g %.3g m and %.3g kg/m^3, "
+                 "link '%.*s': mass %g kg with this inertia is a solid of half axes %.3g %.3g %.3g "
+                 "m and %.3g kg/m^3, "
                  "denser than osmium; mass or inertia is wrong (units? a placeholder?)",
                  SHOWN, link->name, m, a[0], a[1], a[2], density);
     }
     if (m == 0 && most > 0) /* without <mass> it was refused */
         WARN(mass_line, "zero-mass-with-inertia",
-             "link '%.*s': no mass, but moments of inertia up to %g kg m^2; give it a mass or zero inertia", SHOWN,
-             link->name, most);
+             "link '%.*s': no mass, but moments of inertia up to %g kg m^2; give it a mass or zero "
+             "inertia",
+             SHOWN, link->name, most);
     check_com(l, link, a[0]);
 }
 
@@ -372,23 +409,30 @@ typedef struct solid {
 /* I += m (d'd 1 - d d') */
 static void add_offset(double I[6], double m, const double d[3]) {
     double s = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-    for (int i = 0; i < 3; ++i) I[i] += m * (s - d[i] * d[i]);
-    I[3] -= m * d[0] * d[1], I[4] -= m * d[0] * d[2], I[5] -= m * d[1] * d[2];
+    for (int i = 0; i < 3; ++i)
+        I[i] += m * (s - d[i] * d[i]);
+    I[3] -= m * d[0] * d[1];
+    I[4] -= m * d[0] * d[2];
+    I[5] -= m * d[1] * d[2];
 }
 
 /* a += b seen through the frame X (b's frame in a's). */
 static void add_solid(solid *a, const solid *b, const soa_frame *X) {
     double c[3], I[6], m = a->m + b->m, d[3];
     const double *R = X->R;
-    const double B[9] = {b->I[0], b->I[3], b->I[4], b->I[3], b->I[1], b->I[5], b->I[4], b->I[5], b->I[2]};
+    const double B[9] = {b->I[0], b->I[3], b->I[4], b->I[3], b->I[1],
+                         b->I[5], b->I[4], b->I[5], b->I[2]};
     static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
-    for (int i = 0; i < 3; ++i) c[i] = R[3 * i] * b->c[0] + R[3 * i + 1] * b->c[1] + R[3 * i + 2] * b->c[2] + X->p[i];
+    for (int i = 0; i < 3; ++i)
+        c[i] = R[3 * i] * b->c[0] + R[3 * i + 1] * b->c[1] + R[3 * i + 2] * b->c[2] + X->p[i];
     for (int k = 0; k < 6; ++k) {
         I[k] = a->I[k];
         for (int i = 0; i < 3; ++i)
-            for (int j = 0; j < 3; ++j) I[k] += R[3 * row[k] + i] * B[3 * i + j] * R[3 * column[k] + j];
+            for (int j = 0; j < 3; ++j)
+                I[k] += R[3 * row[k] + i] * B[3 * i + j] * R[3 * column[k] + j];
     }
-    for (int i = 0; i < 3; ++i) d[i] = c[i] - a->c[i];
+    for (int i = 0; i < 3; ++i)
+        d[i] = c[i] - a->c[i];
     if (m > 0) add_offset(I, a->m * b->m / m, d); /* reduced mass */
     for (int i = 0; i < 3; ++i)
         if (m > 0) a->c[i] = (a->m * a->c[i] + b->m * c[i]) / m;
@@ -398,11 +442,13 @@ static void add_solid(solid *a, const solid *b, const soa_frame *X) {
 
 /* u' I v */
 static double along(const double I[6], const double u[3], const double v[3]) {
-    return u[0] * (I[0] * v[0] + I[3] * v[1] + I[4] * v[2]) + u[1] * (I[3] * v[0] + I[1] * v[1] + I[5] * v[2]) +
+    return u[0] * (I[0] * v[0] + I[3] * v[1] + I[4] * v[2]) +
+           u[1] * (I[3] * v[0] + I[1] * v[1] + I[5] * v[2]) +
            u[2] * (I[4] * v[0] + I[5] * v[1] + I[2] * v[2]);
 }
 
-/* Does the joint of a tip body move inertia in each of its directions?  H M H* of the body alone, up to its pivots. */
+/* Does the joint of a tip body move inertia in each of its directions?  H M H* of the body alone,
+ * up to its pivots. */
 static bool tip_moves_inertia(const soa_joint_def *def, const solid *s) {
     double w[3], about[6];
     const double *a = def->axis, *b = def->axis2;
@@ -415,14 +461,16 @@ static bool tip_moves_inertia(const soa_joint_def *def, const solid *s) {
     case SOA_HELICAL: return along(about, a, a) + s->m * def->pitch * def->pitch > small;
     case SOA_CYLINDRICAL: return s->m > 0 && along(about, a, a) > small;
     case SOA_PLANAR: return s->m > 0 && along(s->I, a, a) > small;
-    case SOA_UNIVERSAL: return along(about, a, a) * along(about, b, b) - pow(along(about, a, b), 2) > small * small;
+    case SOA_UNIVERSAL:
+        return along(about, a, a) * along(about, b, b) - pow(along(about, a, b), 2) > small * small;
     case SOA_SPHERICAL: soai_urdf_moments(about, w); return w[0] > small;
     case SOA_FREE: soai_urdf_moments(s->I, w); return s->m > 0 && w[0] > small;
     default: return true;
     }
 }
 
-/* Merges links on fixed joints into what carries them, tips first, then looks at every moving body. */
+/* Merges links on fixed joints into what carries them, tips first, then looks at every moving
+ * body. */
 static void check_bodies(lint *l) {
     soai_urdf *u = &l->u;
     solid *bodies = xmlMalloc((size_t)(u->order_count > 0 ? u->order_count : 1) * sizeof *bodies);
@@ -454,30 +502,35 @@ static void check_bodies(lint *l) {
         if (self->unknown || joint->faulty) {
             /* told */
         } else if (self->moving_child || rotor || coupled) {
-            /* not a tip: massless inner links are legal; a rotor moves its own inertia; joints coupled by mimic move
-             * each other's                                                                                           */
+            /* not a tip: massless inner links are legal; a rotor moves its own inertia; joints
+             * coupled by mimic move each other's */
             if (massless && link->inertial == NULL)
                 WARN(link->line, "missing-inertial",
-                     "link '%.*s' moves (joint '%.*s') and has no <inertial>: mass 0; add one unless it is meant to be "
+                     "link '%.*s' moves (joint '%.*s') and has no <inertial>: mass 0; add one "
+                     "unless it is meant to be "
                      "massless",
                      SHOWN, link->name, SHOWN, joint->name);
         } else if (massless) {
             self->told = true;
             FAULT(SOA_E_HINGE_SINGULAR, link->line, "massless-tip",
-                  "link '%.*s' and what is fixed to it have mass 0, yet joint '%.*s' moves them and nothing else: its "
-                  "acceleration is undefined; give an <inertial>, make the joint fixed, or give a rotor inertia",
+                  "link '%.*s' and what is fixed to it have mass 0, yet joint '%.*s' moves them "
+                  "and nothing else: its "
+                  "acceleration is undefined; give an <inertial>, make the joint fixed, or give a "
+                  "rotor inertia",
                   SHOWN, link->name, SHOWN, joint->name);
         } else if (!tip_moves_inertia(&joint->def, self)) {
             self->told = true;
             FAULT(SOA_E_HINGE_SINGULAR, link->line, "point-tip",
-                  "link '%.*s' has mass %g kg, but no inertia in a direction in which joint '%.*s' moves it: its "
+                  "link '%.*s' has mass %g kg, but no inertia in a direction in which joint '%.*s' "
+                  "moves it: its "
                   "acceleration is undefined; give <inertia>, or a rotor inertia",
                   SHOWN, link->name, self->m, SHOWN, joint->name);
         }
         l->tip |= self->told;
         parent->moving_child |= !massless || self->unknown || self->moving_child;
     }
-    for (int i = 0; i < u->order_count; ++i) { /* points that are not told by the joint that moves them */
+    /* points that are not told by the joint that moves them */
+    for (int i = 0; i < u->order_count; ++i) {
         const soai_urdf_link *link = &u->links[u->order[i]];
         const soai_urdf_joint *joint = link->joint >= 0 ? &u->joints[link->joint] : NULL;
         if (joint != NULL && joint->def.type == SOA_FIXED)
@@ -487,61 +540,70 @@ static void check_bodies(lint *l) {
         const xmlNode *inertia = soai_urdf_child(link->inertial, "inertia", NULL);
         if (point && !link->faulty && !bodies[i].told)
             WARN(soai_urdf_line(inertia != NULL ? inertia : link->inertial), "inertia-zero",
-                 "link '%.*s': mass %g kg without inertia, a point; give <inertia> of its shape", SHOWN, link->name,
-                 link->mass);
+                 "link '%.*s': mass %g kg without inertia, a point; give <inertia> of its shape",
+                 SHOWN, link->name, link->mass);
     }
     xmlFree(bodies);
     if (u->root < 0) return;
     for (int i = 0; i < u->link_count; ++i)
         if (i != u->root && strcmp(u->links[i].name, "world") == 0)
             NOTE(u->links[i].line, "name-world",
-                 "link 'world' is not the root; soa info calls what stands still by that name, give it another");
+                 "link 'world' is not the root; soa info calls what stands still by that name, "
+                 "give it another");
     const soai_urdf_link *root = &u->links[u->root];
     if (root->mass != 0)
         NOTE(soai_urdf_line(root->inertial), "fixed-base-inertia",
-             "root link '%.*s' has mass %g kg: with a fixed base it does not move and counts for nothing; it does with "
+             "root link '%.*s' has mass %g kg: with a fixed base it does not move and counts for "
+             "nothing; it does with "
              "a floating base",
              SHOWN, root->name, root->mass);
 }
 
-/* --- joints ---------------------------------------------------------------------------------------------------- */
+/* --- joints ----------------------------------------------------------------------------------- */
 
 static void check_origin(lint *l, const xmlNode *origin) {
     double rpy[3] = {0, 0, 0}, xyz[3] = {0, 0, 0};
     soai_urdf *u = &l->u;
     soai_urdf_sink *sink = u->sink;
     soa_lint_level level = u->level;
-    u->level = SOA_LINT_NOTE, u->sink = NULL; /* syntax was told before */
+    u->level = SOA_LINT_NOTE;
+    u->sink = NULL; /* syntax was told before */
     soai_urdf_numbers(u, origin, "rpy", rpy, 3, false);
     soai_urdf_numbers(u, origin, "xyz", xyz, 3, false);
-    u->level = level, u->sink = sink;
+    u->level = level;
+    u->sink = sink;
     double turn = fmax(fabs(rpy[0]), fmax(fabs(rpy[1]), fabs(rpy[2])));
     double far = fmax(fabs(xyz[0]), fmax(fabs(xyz[1]), fabs(xyz[2])));
     if (turn > 2 * SOAI_PI + 1e-2)
-        WARN(soai_urdf_line(origin), "rpy-degrees",
-             "%s '%.*s': <origin rpy=\"%.*s\"> holds %g; rpy is in radians, not degrees: write %.6g", u->kind, SHOWN,
-             u->name, SHOWN, soai_urdf_attribute(origin, "rpy"), turn, turn * SOAI_PI / 180);
+        WARN(
+            soai_urdf_line(origin), "rpy-degrees",
+            "%s '%.*s': <origin rpy=\"%.*s\"> holds %g; rpy is in radians, not degrees: write %.6g",
+            u->kind, SHOWN, u->name, SHOWN, soai_urdf_attribute(origin, "rpy"), turn,
+            turn * SOAI_PI / 180);
     if (far > FAR_ORIGIN)
         WARN(soai_urdf_line(origin), "origin-far",
-             "%s '%.*s': <origin xyz=\"%.*s\"> reaches %g m; xyz is in metres, correct the unit", u->kind, SHOWN,
-             u->name, SHOWN, soai_urdf_attribute(origin, "xyz"), far);
+             "%s '%.*s': <origin xyz=\"%.*s\"> reaches %g m; xyz is in metres, correct the unit",
+             u->kind, SHOWN, u->name, SHOWN, soai_urdf_attribute(origin, "xyz"), far);
 }
 
 static void check_limit(lint *l, const soai_urdf_joint *joint) {
     const soa_joint_def *def = &joint->def;
     const xmlNode *limit = soai_urdf_child(joint->node, "limit", NULL);
     const char *name = joint->name;
-    bool ranged = soai_urdf_one_dof(def->type) && !joint->continuous, mimic = joint->mimic_name != NULL;
+    bool ranged = soai_urdf_one_dof(def->type) && !joint->continuous,
+         mimic = joint->mimic_name != NULL;
     int line = limit != NULL ? soai_urdf_line(limit) : joint->line;
     if (limit == NULL) {
         if (ranged && !mimic)
             WARN(line, "limit-missing",
-                 "joint '%.*s' is %s and has no <limit>; add <limit lower upper effort velocity/> (none is taken as "
+                 "joint '%.*s' is %s and has no <limit>; add <limit lower upper effort velocity/> "
+                 "(none is taken as "
                  "unlimited)",
                  SHOWN, name, joint->type);
         return;
     }
-    bool lower = soai_urdf_attribute(limit, "lower") != NULL, upper = soai_urdf_attribute(limit, "upper") != NULL;
+    bool lower = soai_urdf_attribute(limit, "lower") != NULL,
+         upper = soai_urdf_attribute(limit, "upper") != NULL;
     if (ranged && (!lower || !upper))
         WARN(line, "limit-missing", "joint '%.*s': <limit> has no %s; write %s", SHOWN, name,
              lower   ? "upper, URDF takes it as 0"
@@ -550,32 +612,39 @@ static void check_limit(lint *l, const soai_urdf_joint *joint) {
              lower || upper ? "it" : "them");
     if (joint->faulty_limit) return; /* told */
     if (!joint->continuous && def->lower > def->upper)
-        FAULT(SOA_E_JOINT, line, "limit-order", "joint '%.*s': lower limit %g is above upper limit %g; swap them",
-              SHOWN, name, def->lower, def->upper);
+        FAULT(SOA_E_JOINT, line, "limit-order",
+              "joint '%.*s': lower limit %g is above upper limit %g; swap them", SHOWN, name,
+              def->lower, def->upper);
     else if (ranged && (lower || upper) && def->lower == def->upper)
         WARN(line, "limit-empty",
-             "joint '%.*s': lower and upper limit are both %g, so it may not move; write its range", SHOWN, name,
-             def->lower);
+             "joint '%.*s': lower and upper limit are both %g, so it may not move; write its range",
+             SHOWN, name, def->lower);
     double most = fmax(fabs(def->lower), fabs(def->upper));
     if (ranged && def->type == SOA_REVOLUTE && most >= 20 && most <= 1000)
         WARN(line, "limit-degrees",
-             "joint '%.*s': limits %g to %g; they are in radians, not degrees: write %.6g to %.6g", SHOWN, name,
-             def->lower, def->upper, def->lower * SOAI_PI / 180, def->upper * SOAI_PI / 180);
+             "joint '%.*s': limits %g to %g; they are in radians, not degrees: write %.6g to %.6g",
+             SHOWN, name, def->lower, def->upper, def->lower * SOAI_PI / 180,
+             def->upper * SOAI_PI / 180);
     const struct {
         const char *attribute, *zero, *unit;
         double value;
-    } both[2] = {{"effort", "limit-zero-effort", def->type == SOA_PRISMATIC ? "N" : "N m", def->max_effort},
-                 {"velocity", "limit-zero-velocity", def->type == SOA_PRISMATIC ? "m/s" : "rad/s", def->max_speed}};
+    } both[2] = {
+        {"effort", "limit-zero-effort", def->type == SOA_PRISMATIC ? "N" : "N m", def->max_effort},
+        {"velocity", "limit-zero-velocity", def->type == SOA_PRISMATIC ? "m/s" : "rad/s",
+         def->max_speed}};
     for (int i = 0; i < 2; ++i) {
         if (soai_urdf_attribute(limit, both[i].attribute) == NULL)
-            WARN(line, "limit-missing", "joint '%.*s': <limit> has no %s; write it in %s (none is taken as unlimited)",
+            WARN(line, "limit-missing",
+                 "joint '%.*s': <limit> has no %s; write it in %s (none is taken as unlimited)",
                  SHOWN, name, both[i].attribute, both[i].unit);
         else if (both[i].value == 0)
-            WARN(line, both[i].zero, "joint '%.*s': %s limit is 0 %s, so it may not move; write the real one", SHOWN,
+            WARN(line, both[i].zero,
+                 "joint '%.*s': %s limit is 0 %s, so it may not move; write the real one", SHOWN,
                  name, both[i].attribute, both[i].unit);
         else if (both[i].value < 0)
-            FAULT(SOA_E_JOINT, line, "limit-negative", "joint '%.*s': %s limit %g %s is negative; write its size",
-                  SHOWN, name, both[i].attribute, both[i].value, both[i].unit);
+            FAULT(SOA_E_JOINT, line, "limit-negative",
+                  "joint '%.*s': %s limit %g %s is negative; write its size", SHOWN, name,
+                  both[i].attribute, both[i].value, both[i].unit);
     }
 }
 
@@ -587,58 +656,71 @@ static void check_joint(lint *l, const soai_urdf_joint *joint) {
     if (!joint->known) return;
     if (def->type == SOA_FIXED) {
         if (mimic != NULL)
-            WARN(soai_urdf_line(mimic), "mimic-ignored", "joint '%.*s' is fixed, its <mimic> means nothing; remove it",
-                 SHOWN, joint->name);
+            WARN(soai_urdf_line(mimic), "mimic-ignored",
+                 "joint '%.*s' is fixed, its <mimic> means nothing; remove it", SHOWN, joint->name);
         return;
     }
     if (joint->axis_length > 0 && fabs(joint->axis_length - 1) > 1e-6)
         WARN(axis_line, "axis-not-unit",
-             "joint '%.*s': the axis has length %.9g and is used as (%.9g %.9g %.9g); write that", SHOWN, joint->name,
-             joint->axis_length, def->axis[0], def->axis[1], def->axis[2]);
+             "joint '%.*s': the axis has length %.9g and is used as (%.9g %.9g %.9g); write that",
+             SHOWN, joint->name, joint->axis_length, def->axis[0], def->axis[1], def->axis[2]);
     else if (axis_line == 0 && def->type != SOA_FREE && def->type != SOA_SPHERICAL)
-        NOTE(joint->line, "axis-missing", "joint '%.*s' has no <axis>: URDF takes \"1 0 0\"; write it", SHOWN,
-             joint->name);
+        NOTE(joint->line, "axis-missing",
+             "joint '%.*s' has no <axis>: URDF takes \"1 0 0\"; write it", SHOWN, joint->name);
     check_limit(l, joint);
     bool chained = joint->follows >= 0 && l->u.joints[joint->follows].mimic_name != NULL;
     if (chained && l->u.joints[def->mimic].mimic_name == NULL) /* else a ring, told before */
         NOTE(joint->mimic_line, "mimic-chain",
-             "joint '%.*s' mimics '%.*s', which itself mimics '%.*s'; read as a multiple %g of '%.*s' plus %g, other "
+             "joint '%.*s' mimics '%.*s', which itself mimics '%.*s'; read as a multiple %g of "
+             "'%.*s' plus %g, other "
              "readers may not; write that",
-             SHOWN, joint->name, SHOWN, joint->mimic_name, SHOWN, l->u.joints[joint->follows].mimic_name,
-             def->mimic_ratio, SHOWN, l->u.joints[def->mimic].name, def->mimic_offset);
+             SHOWN, joint->name, SHOWN, joint->mimic_name, SHOWN,
+             l->u.joints[joint->follows].mimic_name, def->mimic_ratio, SHOWN,
+             l->u.joints[def->mimic].name, def->mimic_offset);
     if (joint->mimic_name != NULL && def->mimic_ratio == 0)
-        WARN(joint->mimic_line, "mimic-zero", "joint '%.*s': multiplier 0 keeps it at %g for ever; make it fixed",
-             SHOWN, joint->name, def->mimic_offset);
+        WARN(joint->mimic_line, "mimic-zero",
+             "joint '%.*s': multiplier 0 keeps it at %g for ever; make it fixed", SHOWN,
+             joint->name, def->mimic_offset);
 }
 
-/* --- loops ----------------------------------------------------------------------------------------------------- */
+/* --- loops ------------------------------------------------------------------------------------ */
 
 static void check_constraint(lint *l, const soai_urdf_constraint *c) {
     const soa_constraint_def *def = &c->def;
-    for (int i = 0; i < 2; ++i) check_origin(l, soai_urdf_child(c->node, i ? "link2" : "link1", NULL));
+    for (int i = 0; i < 2; ++i)
+        check_origin(l, soai_urdf_child(c->node, i ? "link2" : "link1", NULL));
     if (c->axis_length > 0 && fabs(c->axis_length - 1) > 1e-6)
         WARN(soai_urdf_line(soai_urdf_child(c->node, "axis", NULL)), "axis-not-unit",
-             "%s '%.*s': the axis has length %.9g and is used as (%.9g %.9g %.9g); write that", c->kind, SHOWN, c->name,
-             c->axis_length, def->axis[0], def->axis[1], def->axis[2]);
+             "%s '%.*s': the axis has length %.9g and is used as (%.9g %.9g %.9g); write that",
+             c->kind, SHOWN, c->name, c->axis_length, def->axis[0], def->axis[1], def->axis[2]);
     if (!c->has_axis)
-        NOTE(c->line, "axis-missing", "%s '%.*s' has no <axis>: \"1 0 0\" is taken; write it", c->kind, SHOWN, c->name);
+        NOTE(c->line, "axis-missing", "%s '%.*s' has no <axis>: \"1 0 0\" is taken; write it",
+             c->kind, SHOWN, c->name);
     if (c->known && def->kind == SOA_LOOP && def->joint == SOA_FREE)
-        WARN(c->line, "loop-free", "loop_joint '%.*s' is floating and restricts nothing; remove it", SHOWN, c->name);
+        WARN(c->line, "loop-free", "loop_joint '%.*s' is floating and restricts nothing; remove it",
+             SHOWN, c->name);
 }
 
 /* The largest residual of each constraint, and of all. */
-static double open_by(const soa_constraints *all, const double *g, int constraint, int count, int *worst) {
+static double open_by(const soa_constraints *all, const double *g, int constraint, int count,
+                      int *worst) {
     double most = 0;
-    for (int i = constraint < 0 ? 0 : constraint; i < (constraint < 0 ? count : constraint + 1); ++i) {
+    for (int i = constraint < 0 ? 0 : constraint; i < (constraint < 0 ? count : constraint + 1);
+         ++i) {
         int first = 0, rows = 0;
         soa_constraints_row_range(all, i, &first, &rows);
-        for (int r = first; r < first + rows; ++r)
-            if (!(fabs(g[r]) <= most)) most = fabs(g[r]), *worst = i;
+        for (int r = first; r < first + rows; ++r) {
+            if (!(fabs(g[r]) <= most)) {
+                most = fabs(g[r]);
+                *worst = i;
+            }
+        }
     }
     return most;
 }
 
-/* Joints that move no inertia in the tree, in a machine whose loops hold what they move: the closed machine has an answer. */
+/* Joints that move no inertia in the tree, in a machine whose loops hold what they move: the closed
+ * machine has an answer. */
 static void forgive_tips(lint *l) {
     static const char held[] =
         "; the loops hold it, and the closed machine has an answer, but calls for the tree alone "
@@ -662,8 +744,10 @@ static void forgive_tips(lint *l) {
     }
 }
 
-/* What the numbers say: do the loops close at q = 0, or from there; what is redundant; can anything move. */
-static void check_closure(lint *l, const soa_model *model, soa_constraints *all, soa_work *work, double *q, double *g) {
+/* What the numbers say: do the loops close at q = 0, or from there; what is redundant; can anything
+ * move. */
+static void check_closure(lint *l, const soa_model *model, soa_constraints *all, soa_work *work,
+                          double *q, double *g) {
     const soai_urdf *u = &l->u;
     soa_closed_report closed;
     soa_report report;
@@ -671,7 +755,8 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
     int count = u->constraint_count, worst = 0;
     soa_q_neutral(model, q);
     if (soa_constraints_evaluate(all, work, &(soa_input){.q = q}, g, NULL, NULL, NULL) != SOA_OK) {
-        NOTE(soai_urdf_line(u->robot), "loop-unchecked", "at q = 0 the constraints have no directions; not looked at");
+        NOTE(soai_urdf_line(u->robot), "loop-unchecked",
+             "at q = 0 the constraints have no directions; not looked at");
         return;
     }
     if (open_by(all, g, -1, count, &worst) > 1e-9) {
@@ -679,7 +764,8 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
         const soai_urdf_constraint *c = &u->constraints[worst];
         if (soa_closed_assemble(all, work, 0, NULL, q, &report) != SOA_OK) {
             WARN(c->line, "loop-not-closable",
-                 "%s '%.*s' is open by %.3g (m or rad) at q = 0, and the loops do not close from there (%s); correct "
+                 "%s '%.*s' is open by %.3g (m or rad) at q = 0, and the loops do not close from "
+                 "there (%s); correct "
                  "the "
                  "places, or start elsewhere",
                  c->kind, SHOWN, c->name, before, report.text);
@@ -690,7 +776,8 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
             double by = open_by(all, g, i, count, &own);
             if (by > 1e-9)
                 NOTE(u->constraints[i].line, "loop-open",
-                     "%s '%.*s' is open by %.3g (m or rad) at q = 0; the loops close from there (soa compute --fn "
+                     "%s '%.*s' is open by %.3g (m or rad) at q = 0; the loops close from there "
+                     "(soa compute --fn "
                      "assemble)",
                      u->constraints[i].kind, SHOWN, u->constraints[i].name, by);
         }
@@ -698,23 +785,30 @@ static void check_closure(lint *l, const soa_model *model, soa_constraints *all,
     soa_status status = soa_closed_fd(all, work, NULL, &(soa_input){.q = q}, qdd, NULL, &closed);
     if (status == SOA_E_SINGULAR)
         NOTE(u->constraints[0].line, "loop-singular",
-             "closed as at q = 0, the machine is near a singular position (condition %.2g)", closed.condition);
+             "closed as at q = 0, the machine is near a singular position (condition %.2g)",
+             closed.condition);
     else if (status == SOA_E_INCONSISTENT)
-        WARN(u->constraints[closed.redundant > 0 ? closed.redundant_constraint[0] : 0].line, "loop-contradiction",
-             "closed as at q = 0, constraints contradict each other: %s; take one of them away", closed.text);
+        WARN(u->constraints[closed.redundant > 0 ? closed.redundant_constraint[0] : 0].line,
+             "loop-contradiction",
+             "closed as at q = 0, constraints contradict each other: %s; take one of them away",
+             closed.text);
     else if (status == SOA_E_HINGE_SINGULAR && !l->tip)
         WARN(u->constraints[0].line, "hinge-singular",
-             "closed as at q = 0, joints can move without moving any mass: forward dynamics has no answer; give an "
+             "closed as at q = 0, joints can move without moving any mass: forward dynamics has no "
+             "answer; give an "
              "<inertial> to the links without one");
     if (status != SOA_OK) return;
     if (l->tip) forgive_tips(l);
     if (closed.redundant > 0)
         NOTE(u->constraints[closed.redundant_constraint[0]].line, "loop-redundant",
-             "%d of %d rows of the constraints %s%s); their forces are not determined, the motion is", closed.redundant,
-             closed.rows, closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ", closed.text);
+             "%d of %d rows of the constraints %s%s); their forces are not determined, the motion "
+             "is",
+             closed.redundant, closed.rows,
+             closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ", closed.text);
     if (closed.rank == soa_model_nv(model) && closed.rank > 0)
         WARN(u->constraints[0].line, "loop-locked",
-             "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move; take one away, or free "
+             "the constraints have rank %d, as many as nv: closed as at q = 0 nothing can move; "
+             "take one away, or free "
              "a joint",
              closed.rank);
 }
@@ -728,10 +822,13 @@ static soa_status check_loops(lint *l, const soa_model *model) {
     soa_report report;
     double *q = NULL, *g = NULL;
     soa_status status = soai_urdf_constraints(u, NULL, model, &list);
-    const size_t rows = 6 * (size_t)u->constraint_count, nv = (size_t)soa_model_nv(model), nq = (size_t)soa_model_nq(model);
-    if (status == SOA_OK && (nv == 0 || rows > 3000 || rows * rows > 20000000 / nv)) { /* a step costs rows^2 nv */
+    const size_t rows = 6 * (size_t)u->constraint_count, nv = (size_t)soa_model_nv(model),
+                 nq = (size_t)soa_model_nq(model);
+    /* a step costs rows^2 nv */
+    if (status == SOA_OK && (nv == 0 || rows > 3000 || rows * rows > 20000000 / nv)) {
         soa_constraint_list_free(&list);
-        NOTE(u->constraints[0].line, "loop-unchecked", "%s; whether the loops close was not looked at",
+        NOTE(u->constraints[0].line, "loop-unchecked",
+             "%s; whether the loops close was not looked at",
              nv == 0 ? "nothing moves" : "too many constraints and coordinates");
         return SOA_OK;
     }
@@ -755,13 +852,14 @@ static soa_status check_loops(lint *l, const soa_model *model) {
     return status;
 }
 
-/* --- files ----------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void check_mesh(lint *l, const xmlNode *mesh) {
     const char *file = soai_urdf_attribute(mesh, "filename");
     int line = soai_urdf_line(mesh);
     if (file == NULL || file[0] == 0) {
-        WARN(line, "mesh-missing", "link '%.*s': <mesh> names no file; write filename=\"...\"", SHOWN, l->u.name);
+        WARN(line, "mesh-missing", "link '%.*s': <mesh> names no file; write filename=\"...\"",
+             SHOWN, l->u.name);
         return;
     }
     if (l->files.directory == NULL) return;
@@ -772,16 +870,19 @@ static void check_mesh(lint *l, const xmlNode *mesh) {
     case SOAI_MESH_NO_MEMORY: l->no_memory = true; break;
     case SOAI_MESH_SCHEME:
         NOTE(line, "mesh-scheme",
-             "link '%.*s': mesh '%.*s' is not looked for; use package://, file:// or a relative path", SHOWN, l->u.name,
-             SHOWN, file);
+             "link '%.*s': mesh '%.*s' is not looked for; use package://, file:// or a relative "
+             "path",
+             SHOWN, l->u.name, SHOWN, file);
         break;
     case SOAI_MESH_NO_FILE:
-        WARN(line, "mesh-missing", "link '%.*s': mesh '%.*s' is a folder, a pipe or a device; name a file", SHOWN,
+        WARN(line, "mesh-missing",
+             "link '%.*s': mesh '%.*s' is a folder, a pipe or a device; name a file", SHOWN,
              l->u.name, SHOWN, file);
         break;
     case SOAI_MESH_MISSING: {
         size_t length = strlen(path);
-        WARN(line, "mesh-missing", "link '%.*s': mesh file '%s%s' does not exist; put it there or correct the name",
+        WARN(line, "mesh-missing",
+             "link '%.*s': mesh file '%s%s' does not exist; put it there or correct the name",
              SHOWN, l->u.name, length > 200 ? "..." : "", path + (length > 200 ? length - 200 : 0));
     }
     }
@@ -809,14 +910,17 @@ static void check_shapes(lint *l, const soai_urdf_link *link) {
                 const xmlNode *shape = soai_urdf_child(geometry, sizes[i].shape, NULL);
                 double size[3] = {1, 1, 1};
                 if (shape == NULL) continue;
-                bool given = soai_urdf_numbers(u, shape, sizes[i].attribute, size, sizes[i].count, false);
+                bool given =
+                    soai_urdf_numbers(u, shape, sizes[i].attribute, size, sizes[i].count, false);
                 if (!given && soai_urdf_attribute(shape, sizes[i].attribute) == NULL)
-                    WARN(soai_urdf_line(shape), "missing-attribute", "link '%.*s': <%s> has no %s; write it", SHOWN,
-                         link->name, sizes[i].shape, sizes[i].attribute);
+                    WARN(soai_urdf_line(shape), "missing-attribute",
+                         "link '%.*s': <%s> has no %s; write it", SHOWN, link->name, sizes[i].shape,
+                         sizes[i].attribute);
                 if (!(size[0] > 0 && size[1] > 0 && size[2] > 0))
                     WARN(soai_urdf_line(shape), "shape-size",
-                         "link '%.*s': <%s %s=\"%.*s\">: sizes must be above 0, correct it", SHOWN, link->name,
-                         sizes[i].shape, sizes[i].attribute, SHOWN, soai_urdf_attribute(shape, sizes[i].attribute));
+                         "link '%.*s': <%s %s=\"%.*s\">: sizes must be above 0, correct it", SHOWN,
+                         link->name, sizes[i].shape, sizes[i].attribute, SHOWN,
+                         soai_urdf_attribute(shape, sizes[i].attribute));
             }
             if (mesh != NULL) check_mesh(l, mesh);
         }
@@ -827,29 +931,35 @@ static void report_packages(lint *l) {
     for (const soai_urdf_package *p = l->files.packages; p != NULL; p = p->next)
         if (p->root == NULL)
             WARN(p->line, "package-not-found",
-                 "package '%.*s' (%d mesh%s) is no folder, nor named by a package.xml, in '%.*s' or above, nor in "
-                 "ROS_PACKAGE_PATH or AMENT_PREFIX_PATH; drawings will lack it, dynamics do not need it",
+                 "package '%.*s' (%d mesh%s) is no folder, nor named by a package.xml, in '%.*s' "
+                 "or above, nor in "
+                 "ROS_PACKAGE_PATH or AMENT_PREFIX_PATH; drawings will lack it, dynamics do not "
+                 "need it",
                  SHOWN, p->name, p->uses, p->uses == 1 ? "" : "es", 120, l->files.directory);
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------- */
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static void check_name(lint *l, int line) {
     const char *name = l->u.name, *blanks = " \t\r\n";
     size_t length = strlen(name);
     if (length > 0 && (strchr(blanks, name[0]) != NULL || strchr(blanks, name[length - 1]) != NULL))
-        WARN(line, "name-blank", "%s name '%.*s' starts or ends with a blank; remove it", l->u.kind, SHOWN, name);
+        WARN(line, "name-blank", "%s name '%.*s' starts or ends with a blank; remove it", l->u.kind,
+             SHOWN, name);
 }
 
 static void check_all(lint *l) {
     soai_urdf *u = &l->u;
     const char *name = soai_urdf_attribute(u->robot, "name");
-    u->kind = "robot", u->name = name != NULL ? name : "";
+    u->kind = "robot";
+    u->name = name != NULL ? name : "";
     if (u->name[0] == 0)
-        WARN(soai_urdf_line(u->robot), "missing-name", "<robot> has no name; write <robot name=\"...\">");
+        WARN(soai_urdf_line(u->robot), "missing-name",
+             "<robot> has no name; write <robot name=\"...\">");
     check_words(l, u->robot, word_of("robot"));
     for (int i = 0; i < u->link_count; ++i) {
-        u->kind = "link", u->name = u->links[i].name;
+        u->kind = "link";
+        u->name = u->links[i].name;
         check_name(l, u->links[i].line);
         check_words(l, u->links[i].node, word_of("link"));
         check_origin(l, soai_urdf_child(u->links[i].inertial, "origin", NULL));
@@ -857,13 +967,15 @@ static void check_all(lint *l) {
         check_shapes(l, &u->links[i]);
     }
     for (int j = 0; j < u->joint_count; ++j) {
-        u->kind = "joint", u->name = u->joints[j].name;
+        u->kind = "joint";
+        u->name = u->joints[j].name;
         check_name(l, u->joints[j].line);
         check_words(l, u->joints[j].node, word_of("joint"));
         check_joint(l, &u->joints[j]);
     }
     for (int i = 0; i < u->constraint_count; ++i) {
-        u->kind = u->constraints[i].kind, u->name = u->constraints[i].name;
+        u->kind = u->constraints[i].kind;
+        u->name = u->constraints[i].name;
         check_name(l, u->constraints[i].line);
         check_words(l, u->constraints[i].node, word_of(u->kind));
         check_constraint(l, &u->constraints[i]);
@@ -872,8 +984,9 @@ static void check_all(lint *l) {
     report_packages(l);
 }
 
-/* Can every joint be accelerated at q = 0?  More joints under one heavy link than directions in which it can move have
- * a motion that moves nothing.  Loops may hold it; they are looked at by themselves. */
+/* Can every joint be accelerated at q = 0?  More joints under one heavy link than directions in
+ * which it can move have a motion that moves nothing.  Loops may hold it; they are looked at by
+ * themselves. */
 static void check_dynamics(lint *l, const soa_model *model) {
     const soai_urdf *u = &l->u;
     soa_work *work = NULL;
@@ -887,7 +1000,8 @@ static void check_dynamics(lint *l, const soa_model *model) {
         for (int i = 0; i < u->link_count; ++i)
             if (strcmp(u->links[i].name, info.link) == 0) line = u->links[i].line;
         WARN(line, "hinge-singular",
-             "joint '%.*s' and those beyond it can move without moving any mass: forward dynamics has no answer at "
+             "joint '%.*s' and those beyond it can move without moving any mass: forward dynamics "
+             "has no answer at "
              "q = 0; give an <inertial> to the links without one, or the joints a rotor inertia",
              SHOWN, info.joint);
     }
@@ -903,10 +1017,13 @@ static bool ask_builder(lint *l, bool floating) {
     u->sink = NULL;
     u->status = SOA_OK;
     soa_status status = soai_urdf_build(u, &(soa_read_options){.floating = floating}, &model);
-    if (status == SOA_OK && floating && u->constraint_count > 0) status = soai_urdf_constraints(u, NULL, model, NULL);
+    if (status == SOA_OK && floating && u->constraint_count > 0)
+        status = soai_urdf_constraints(u, NULL, model, NULL);
     u->sink = sink;
-    bool loops = status != SOA_OK || floating || check_loops(l, model) == SOA_OK; /* it tells by itself */
-    if (status == SOA_OK && !floating && u->constraint_count == 0 && !l->tip) check_dynamics(l, model);
+    /* it tells by itself */
+    bool loops = status != SOA_OK || floating || check_loops(l, model) == SOA_OK;
+    if (status == SOA_OK && !floating && u->constraint_count == 0 && !l->tip)
+        check_dynamics(l, model);
     soa_model_free(model);
     if (status == SOA_OK) return loops;
     if (status == SOA_E_MEMORY)
@@ -915,12 +1032,14 @@ static bool ask_builder(lint *l, bool floating) {
         soa_report report = u->report;
         const char *rule = floating && status == SOA_E_NAME ? "root-name" : "not-loadable";
         soai_urdf_say(u, floating ? SOA_LINT_WARNING : SOA_LINT_ERROR, status, report.line, rule,
-                      "%sthe model cannot be built: %s", floating ? "with a floating base " : "", soai_urdf_said(u));
+                      "%sthe model cannot be built: %s", floating ? "with a floating base " : "",
+                      soai_urdf_said(u));
     }
     return status == SOA_OK;
 }
 
-soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, void *user, int *errors, int *warnings, soa_report *report) {
+soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, void *user,
+                              int *errors, int *warnings, soa_report *report) {
     if (!source) return SOA_E_ARGUMENT;
     const char *text = source->text;
     size_t length = source->length;
@@ -933,11 +1052,13 @@ soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, vo
     if (errors != NULL) *errors = 0;
     if (warnings != NULL) *warnings = 0;
     if (text == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint_text: text is NULL"};
+        *report = (soa_report){
+            .status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint_text: text is NULL"};
         return SOA_E_ARGUMENT;
     }
     if (soai_urdf_enter(&saved) != SOA_OK) {
-        *report = (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
+        *report =
+            (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
         return SOA_E_MEMORY;
     }
     l.u.sink = collect;
@@ -947,13 +1068,17 @@ soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, vo
     if (status != SOA_E_MEMORY) { /* whatever else is wrong is a remark */
         bool whole = status == SOA_OK;
         status = SOA_OK;
-        if (l.u.robot != NULL && soai_urdf_is(l.u.robot, "robot")) check_all(&l), tell_how_often(&l);
+        if (l.u.robot != NULL && soai_urdf_is(l.u.robot, "robot")) {
+            check_all(&l);
+            tell_how_often(&l);
+        }
         if (whole) whole = ask_builder(&l, false);
         if (whole) ask_builder(&l, true);
         *report = (soa_report){.status = SOA_OK, .body = -1};
         if (l.no_memory) {
             status = SOA_E_MEMORY;
-            *report = (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left while checking"};
+            *report = (soa_report){
+                .status = SOA_E_MEMORY, .body = -1, .text = "no memory left while checking"};
         }
     }
     soai_urdf_close(&l.u);
@@ -963,7 +1088,8 @@ soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, vo
     for (int i = 0; i < l.count; ++i) {
         const remark *r = &l.remarks[i];
         ++count[r->level];
-        if (status == SOA_OK && fn != NULL) fn(user, &(soa_lint){r->level, r->line, r->rule, r->text});
+        if (status == SOA_OK && fn != NULL)
+            fn(user, &(soa_lint){r->level, r->line, r->rule, r->text});
         xmlFree(r->text);
     }
     if (l.remarks != NULL) xmlFree(l.remarks);
@@ -981,7 +1107,8 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     if (errors != NULL) *errors = 0;
     if (warnings != NULL) *warnings = 0;
     if (path == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint: path is NULL"};
+        *report = (soa_report){
+            .status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint: path is NULL"};
         return SOA_E_ARGUMENT;
     }
     char *text = NULL;
@@ -997,8 +1124,11 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
     char *directory = realpath(path, NULL); /* malloc'ed */
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
-    status =
-        soa_urdf_lint_text(&(soa_urdf_source){.text = text, .length = length, .name = path, .directory = slash != NULL ? directory : NULL}, fn, user, errors, warnings, report);
+    status = soa_urdf_lint_text(&(soa_urdf_source){.text = text,
+                                                   .length = length,
+                                                   .name = path,
+                                                   .directory = slash != NULL ? directory : NULL},
+                                fn, user, errors, warnings, report);
     free(directory);
     xmlFree(text);
     return status;

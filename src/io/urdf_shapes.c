@@ -1,9 +1,10 @@
-/* urdf_shapes.c  how the links of a URDF look: boxes, cylinders, spheres, capsules, meshes, colours.
+/* urdf_shapes.c  how the links of a URDF look: boxes, cylinders, spheres, capsules, meshes,
+ *                colours.
  *
- * The document is opened as by the reader (entities off, no network, sizes bounded); then the shapes are taken from it.
- * What is wrong with a shape leaves that shape out and is told in a note.  Bounds: SHAPES_MOST shapes, mesh files of
- * FILE_MOST bytes that are regular files of the endings named below, BYTES_MOST bytes and TRIANGLES_MOST triangles in
- * all.                                                                                                               */
+ * The document is opened as by the reader (entities off, no network, sizes bounded); then the
+ * shapes are taken from it.  What is wrong with a shape leaves that shape out and is told in a
+ * note.  Bounds: SHAPES_MOST shapes, mesh files of FILE_MOST bytes that are regular files of the
+ * endings named below, BYTES_MOST bytes and TRIANGLES_MOST triangles in all. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include <math.h>
@@ -72,7 +73,8 @@ static soa_urdf_shape *new_shape(reader *r, const soa_frame *place, const double
             r->no_memory = true;
             return NULL;
         }
-        l->shapes = more, r->room = room;
+        l->shapes = more;
+        r->room = room;
     }
     char *name = malloc(strlen(r->u.name) + 1);
     if (!name) {
@@ -80,17 +82,19 @@ static soa_urdf_shape *new_shape(reader *r, const soa_frame *place, const double
         return NULL;
     }
     soa_urdf_shape *s = &l->shapes[l->count++];
-    *s = (soa_urdf_shape){.link = strcpy(name, r->u.name), .place = *place, .has_colour = colour != NULL};
+    *s = (soa_urdf_shape){
+        .link = strcpy(name, r->u.name), .place = *place, .has_colour = colour != NULL};
     if (colour) memcpy(s->colour, colour, sizeof s->colour);
     return s;
 }
 
-/* --- colours ------------------------------------------------------------------------------------------------------ */
+/* --- colours ---------------------------------------------------------------------------------- */
 static bool own_colour(reader *r, const xmlNode *material, double colour[4]) {
     double x[4];
     const xmlNode *node = soai_urdf_child(material, "color", NULL);
     if (node == NULL || !soai_urdf_numbers(&r->u, node, "rgba", x, 4, false)) return false;
-    for (int k = 0; k < 4; ++k) colour[k] = fmin(fmax(x[k], 0), 1);
+    for (int k = 0; k < 4; ++k)
+        colour[k] = fmin(fmax(x[k], 0), 1);
     return true;
 }
 static void add_material(reader *r, const xmlNode *material) {
@@ -99,21 +103,27 @@ static void add_material(reader *r, const xmlNode *material) {
     r->materials[r->material_count] = (soai_urdf_name){name, r->material_count};
     ++r->material_count;
 }
-/* Materials with a colour, by name: those at the top of the file, then those within links; the first of a name counts. */
+/* Materials with a colour, by name: those at the top of the file, then those within links; the
+ * first of a name counts. */
 static void read_materials(reader *r) {
     size_t count = 1;
-    for (const xmlNode *m = NULL; (m = soai_urdf_child(r->u.robot, "material", m)) != NULL;) ++count;
+    for (const xmlNode *m = NULL; (m = soai_urdf_child(r->u.robot, "material", m)) != NULL;)
+        ++count;
     for (int i = 0; i < r->u.link_count; ++i)
-        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, "visual", v)) != NULL;) ++count;
+        for (const xmlNode *v = NULL;
+             (v = soai_urdf_child(r->u.links[i].node, "visual", v)) != NULL;)
+            ++count;
     r->materials = soai_urdf_memory(count, sizeof *r->materials);
     r->colours = soai_urdf_memory(count, sizeof *r->colours);
     if (r->materials == NULL || r->colours == NULL) {
         r->no_memory = true;
         return;
     }
-    for (const xmlNode *m = NULL; (m = soai_urdf_child(r->u.robot, "material", m)) != NULL;) add_material(r, m);
+    for (const xmlNode *m = NULL; (m = soai_urdf_child(r->u.robot, "material", m)) != NULL;)
+        add_material(r, m);
     for (int i = 0; i < r->u.link_count; ++i)
-        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, "visual", v)) != NULL;)
+        for (const xmlNode *v = NULL;
+             (v = soai_urdf_child(r->u.links[i].node, "visual", v)) != NULL;)
             add_material(r, soai_urdf_child(v, "material", NULL));
     soai_urdf_sort(r->materials, r->material_count);
 }
@@ -127,7 +137,7 @@ static bool colour_of(reader *r, const xmlNode *visual, double colour[4]) {
     return found >= 0;
 }
 
-/* --- meshes ------------------------------------------------------------------------------------------------------- */
+/* --- meshes ----------------------------------------------------------------------------------- */
 static bool known_ending(const char *path) {
     static const char *const endings[] = {".stl", ".obj", ".dae", ".ply", ".glb"};
     const char *dot = strrchr(path, '.');
@@ -139,29 +149,33 @@ static bool known_ending(const char *path) {
 /* A regular file that is read here: pipes and devices have no end. */
 static bool is_mesh_file(const char *path) {
     struct stat about;
-    return known_ending(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode) && about.st_size <= FILE_MOST;
+    return known_ending(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+           about.st_size <= FILE_MOST;
 }
 
-/* One mesh of the file: vertices, then face starts and corners, in one block that begins with the vertices. */
-static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMaterial *material, const double scale[3],
-                     const soa_frame *place, const double *colour) {
+/* One mesh of the file: vertices, then face starts and corners, in one block that begins with the
+ * vertices. */
+static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMaterial *material,
+                     const double scale[3], const soa_frame *place, const double *colour) {
     const size_t n = mesh->mNumVertices, most = mesh->mNumFaces;
     double own[4];
     struct aiColor4D diffuse;
     if (!n || !most) return;
     if (n > INT32_MAX / 8 || most > (size_t)(TRIANGLES_MOST - r->triangles)) {
-        note(r, "link '%.*s': its mesh has %zu triangles, more than can be shown; it is left out", SOAI_URDF_SHOWN,
-             r->u.name, most);
+        note(r, "link '%.*s': its mesh has %zu triangles, more than can be shown; it is left out",
+             SOAI_URDF_SHOWN, r->u.name, most);
         return;
     }
     struct aiString name = {0}; /* STL has no materials: assimp's own grey is none of the file's */
-    const bool made_up = material != NULL && aiGetMaterialString(material, AI_MATKEY_NAME, &name) == AI_SUCCESS &&
+    const bool made_up = material != NULL &&
+                         aiGetMaterialString(material, AI_MATKEY_NAME, &name) == AI_SUCCESS &&
                          strcmp(name.data, AI_DEFAULT_MATERIAL_NAME) == 0;
     if (!colour && material != NULL && !made_up &&
         aiGetMaterialColor(material, AI_MATKEY_COLOR_DIFFUSE, &diffuse) == AI_SUCCESS) {
         const float x[4] = {diffuse.r, diffuse.g, diffuse.b, diffuse.a};
         colour = own;
-        for (int k = 0; k < 4; ++k) own[k] = isfinite((double)x[k]) ? fmin(fmax((double)x[k], 0), 1) : 0.5;
+        for (int k = 0; k < 4; ++k)
+            own[k] = isfinite((double)x[k]) ? fmin(fmax((double)x[k], 0), 1) : 0.5;
         if (!(own[3] > 0)) own[3] = 1; /* some files mean the other way round */
     }
     char *block = malloc(3 * n * sizeof(double) + (4 * most + 1) * sizeof(int));
@@ -170,11 +184,13 @@ static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMateri
         return;
     }
     double *x = (double *)(void *)block;
-    int *start = (int *)(void *)(block + 3 * n * sizeof(double)), *corner = start + most + 1, faces = 0;
+    int *start = (int *)(void *)(block + 3 * n * sizeof(double)), *corner = start + most + 1,
+        faces = 0;
     for (size_t i = 0; i < n; ++i) {
         const struct aiVector3D *v = &mesh->mVertices[i];
-        x[3 * i] = scale[0] * (double)v->x, x[3 * i + 1] = scale[1] * (double)v->y,
-              x[3 * i + 2] = scale[2] * (double)v->z;
+        x[3 * i] = scale[0] * (double)v->x;
+        x[3 * i + 1] = scale[1] * (double)v->y;
+        x[3 * i + 2] = scale[2] * (double)v->z;
     }
     start[0] = 0;
     for (size_t f = 0; f < most; ++f) {
@@ -185,8 +201,10 @@ static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMateri
             good = i < n && isfinite(x[3 * i]) && isfinite(x[3 * i + 1]) && isfinite(x[3 * i + 2]);
         }
         if (!good) continue;
-        const bool mirrored = scale[0] * scale[1] * scale[2] < 0; /* corners stay counter-clockwise from outside */
-        for (int k = 0; k < 3; ++k) corner[3 * faces + k] = (int)face->mIndices[mirrored ? 2 - k : k];
+        /* corners stay counter-clockwise from outside */
+        const bool mirrored = scale[0] * scale[1] * scale[2] < 0;
+        for (int k = 0; k < 3; ++k)
+            corner[3 * faces + k] = (int)face->mIndices[mirrored ? 2 - k : k];
         ++faces;
         start[faces] = 3 * faces;
     }
@@ -207,7 +225,8 @@ static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMateri
     r->triangles += faces;
 }
 
-static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, const double *colour) {
+static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place,
+                      const double *colour) {
     const char *file = soai_urdf_attribute(node, "filename");
     double scale[3] = {1, 1, 1};
     if (file == NULL || !*file) {
@@ -225,8 +244,8 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
         note(r, "link '%.*s': mesh '%.120s' is not looked for", SOAI_URDF_SHOWN, r->u.name, file);
         return;
     case SOAI_MESH_NO_FILE:
-        note(r, "link '%.*s': mesh '%.120s' is a folder, a pipe or a device, not a file", SOAI_URDF_SHOWN, r->u.name,
-             file);
+        note(r, "link '%.*s': mesh '%.120s' is a folder, a pipe or a device, not a file",
+             SOAI_URDF_SHOWN, r->u.name, file);
         xmlFree(path);
         return;
     case SOAI_MESH_MISSING:
@@ -242,7 +261,9 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
         return;
     }
     if (!is_mesh_file(path) || stat(path, &about) != 0)
-        note(r, "link '%.*s': mesh '%.120s' is no file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)",
+        note(r,
+             "link '%.*s': mesh '%.120s' is no file of up to %d MiB that is read here (STL, OBJ, "
+             "DAE, PLY, GLB)",
              SOAI_URDF_SHOWN, r->u.name, file, FILE_MOST >> 20);
     else if ((r->bytes += about.st_size) > BYTES_MOST)
         note(r, "meshes of more than %lld MiB in all: the rest is left out", BYTES_MOST >> 20);
@@ -252,19 +273,24 @@ static void read_mesh(reader *r, const xmlNode *node, const soa_frame *place, co
         note(r, "link '%.*s': mesh %.200s", SOAI_URDF_SHOWN, r->u.name, why.text);
     for (unsigned m = 0; scene != NULL && m < scene->mNumMeshes && !r->no_memory; ++m) {
         const struct aiMesh *mesh = scene->mMeshes[m];
-        add_mesh(r, mesh, mesh->mMaterialIndex < scene->mNumMaterials ? scene->mMaterials[mesh->mMaterialIndex] : NULL,
+        add_mesh(r, mesh,
+                 mesh->mMaterialIndex < scene->mNumMaterials
+                     ? scene->mMaterials[mesh->mMaterialIndex]
+                     : NULL,
                  scale, place, colour);
     }
     if (scene != NULL) aiReleaseImport(scene);
     xmlFree(path);
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------- */
 static bool size_of(reader *r, const xmlNode *node, const char *name, double *out, int count) {
     bool good = soai_urdf_numbers(&r->u, node, name, out, count, false);
-    for (int k = 0; good && k < count; ++k) good = out[k] >= 0;
+    for (int k = 0; good && k < count; ++k)
+        good = out[k] >= 0;
     if (!good)
-        note(r, "link '%.*s': <%s> has no usable %s", SOAI_URDF_SHOWN, r->u.name, (const char *)node->name, name);
+        note(r, "link '%.*s': <%s> has no usable %s", SOAI_URDF_SHOWN, r->u.name,
+             (const char *)node->name, name);
     return good;
 }
 
@@ -275,17 +301,21 @@ static soa_shape read_primitive(reader *r, const xmlNode *geometry) {
     soa_shape shape = {.type = SOA_SHAPE_TYPE_COUNT};
     if ((node = soai_urdf_child(geometry, "box", NULL)) != NULL) {
         if (size_of(r, node, "size", x, 3))
-            shape = (soa_shape){.type = SOA_SHAPE_BOX, .half = {0.5 * x[0], 0.5 * x[1], 0.5 * x[2]}};
+            shape =
+                (soa_shape){.type = SOA_SHAPE_BOX, .half = {0.5 * x[0], 0.5 * x[1], 0.5 * x[2]}};
     } else if ((node = soai_urdf_child(geometry, "sphere", NULL)) != NULL) {
-        if (size_of(r, node, "radius", x, 1)) shape = (soa_shape){.type = SOA_SHAPE_SPHERE, .radius = x[0]};
+        if (size_of(r, node, "radius", x, 1))
+            shape = (soa_shape){.type = SOA_SHAPE_SPHERE, .radius = x[0]};
     } else if ((node = soai_urdf_child(geometry, "cylinder", NULL)) != NULL) {
         if (size_of(r, node, "radius", x, 1) && size_of(r, node, "length", &length, 1))
             shape = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {x[0], 0, 0.5 * length}};
     } else if ((node = soai_urdf_child(geometry, "capsule", NULL)) != NULL) {
         if (size_of(r, node, "radius", x, 1) && size_of(r, node, "length", &length, 1))
-            shape = (soa_shape){.type = SOA_SHAPE_CAPSULE, .half = {0, 0, 0.5 * length}, .radius = x[0]};
+            shape = (soa_shape){
+                .type = SOA_SHAPE_CAPSULE, .half = {0, 0, 0.5 * length}, .radius = x[0]};
     } else
-        note(r, "link '%.*s': a shape is none of box, cylinder, sphere, capsule, mesh", SOAI_URDF_SHOWN, r->u.name);
+        note(r, "link '%.*s': a shape is none of box, cylinder, sphere, capsule, mesh",
+             SOAI_URDF_SHOWN, r->u.name);
     return shape;
 }
 
@@ -300,7 +330,12 @@ static void read_shape(reader *r, const xmlNode *visual) {
         return;
     }
     const soa_shape shape = read_primitive(r, geometry);
-    soa_urdf_shape *s = shape.type == SOA_SHAPE_TYPE_COUNT ? NULL : new_shape(r, &place, coloured ? colour : NULL);
+    soa_urdf_shape *s;
+    if (shape.type == SOA_SHAPE_TYPE_COUNT) {
+        s = NULL;
+    } else {
+        s = new_shape(r, &place, coloured ? colour : NULL);
+    }
     if (s != NULL) s->shape = shape;
 }
 
@@ -310,31 +345,39 @@ static void tell_missing(reader *r) {
     for (const soai_urdf_package *p = r->files.packages; p != NULL; p = p->next)
         if (p->root == NULL)
             note(r,
-                 "%d mesh%s of package '%.*s' %s not found: it is no folder, nor named by a package.xml, beside the "
+                 "%d mesh%s of package '%.*s' %s not found: it is no folder, nor named by a "
+                 "package.xml, beside the "
                  "file or above; %s",
-                 p->uses, p->uses == 1 ? "" : "es", SOAI_URDF_SHOWN, p->name, p->uses == 1 ? "is" : "are", drawn);
+                 p->uses, p->uses == 1 ? "" : "es", SOAI_URDF_SHOWN, p->name,
+                 p->uses == 1 ? "is" : "are", drawn);
     if (r->missing == 1)
         note(r, "mesh '%s' does not exist; %s", r->first_missing, drawn);
     else if (r->missing > 1)
-        note(r, "%d meshes do not exist, the first is '%s'; %s", r->missing, r->first_missing, drawn);
+        note(r, "%d meshes do not exist, the first is '%s'; %s", r->missing, r->first_missing,
+             drawn);
 }
 
 static void read_shapes(reader *r) {
     const char *element = "collision";
     for (int i = 0; i < r->u.link_count; ++i)
         if (soai_urdf_child(r->u.links[i].node, "visual", NULL) != NULL) element = "visual";
-    r->u.level = SOA_LINT_NOTE, r->u.sink = NULL; /* wrong numbers leave a shape out */
-    r->u.kind = "material", r->u.name = "";
+    r->u.level = SOA_LINT_NOTE;
+    r->u.sink = NULL; /* wrong numbers leave a shape out */
+    r->u.kind = "material";
+    r->u.name = "";
     read_materials(r);
     for (int i = 0; i < r->u.link_count; ++i) {
-        r->u.kind = "link", r->u.name = r->u.links[i].name;
-        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, element, v)) != NULL;)
+        r->u.kind = "link";
+        r->u.name = r->u.links[i].name;
+        for (const xmlNode *v = NULL;
+             (v = soai_urdf_child(r->u.links[i].node, element, v)) != NULL;)
             if (!r->no_memory && r->list->count < SHAPES_MOST) read_shape(r, v);
     }
     if (!r->no_memory) tell_missing(r);
 }
 
-soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_list *list, soa_report *report) {
+soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_list *list,
+                                 soa_report *report) {
     if (!source) return SOA_E_ARGUMENT;
     const char *text = source->text;
     size_t length = source->length;
@@ -344,13 +387,16 @@ soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_l
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
     if (list == NULL || (text == NULL && length > 0)) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_read_shapes: no text or no list"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT,
+                               .body = -1,
+                               .text = "soa_urdf_read_shapes: no text or no list"};
         return SOA_E_ARGUMENT;
     }
     *list = (soa_urdf_shape_list){0};
     soai_urdf_locale saved;
     if (soai_urdf_enter(&saved) != SOA_OK) {
-        *report = (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
+        *report =
+            (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
         return SOA_E_MEMORY;
     }
     reader r = {.files.directory = directory, .list = list};
@@ -361,7 +407,8 @@ soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_l
         read_shapes(&r);
         if (r.no_memory || r.files.no_memory) {
             status = SOA_E_MEMORY;
-            *report = (soa_report){.status = status, .body = -1, .text = "no memory left for the shapes"};
+            *report =
+                (soa_report){.status = status, .body = -1, .text = "no memory left for the shapes"};
         }
     }
     if (r.materials != NULL) xmlFree(r.materials);
@@ -378,7 +425,9 @@ soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
     if (path == NULL || list == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_read_shapes: no path or no list"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT,
+                               .body = -1,
+                               .text = "soa_urdf_read_shapes: no path or no list"};
         return SOA_E_ARGUMENT;
     }
     *list = (soa_urdf_shape_list){0};
@@ -386,9 +435,15 @@ soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa
     size_t length = 0;
     soa_status status = soai_urdf_slurp(path, &text, &length, report);
     if (status != SOA_OK) return status;
-    char *directory = realpath(path, NULL), *slash = directory != NULL ? strrchr(directory, '/') : NULL;
+    char *directory = realpath(path, NULL),
+         *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
-    status = soa_urdf_parse_shapes(&(soa_urdf_source){.text = text, .length = length, .name = path, .directory = slash != NULL ? directory : NULL}, list, report);
+    status =
+        soa_urdf_parse_shapes(&(soa_urdf_source){.text = text,
+                                                 .length = length,
+                                                 .name = path,
+                                                 .directory = slash != NULL ? directory : NULL},
+                              list, report);
     free(directory);
     xmlFree(text);
     return status;
@@ -400,12 +455,14 @@ void soa_urdf_shape_list_free(soa_urdf_shape_list *list) {
         free((void *)(uintptr_t)list->shapes[i].link);
         if (list->shapes[i].is_mesh) free((void *)(uintptr_t)list->shapes[i].shape.vertices);
     }
-    for (int i = 0; i < list->note_count; ++i) free(list->notes[i]);
-    free(list->shapes), free(list->notes);
+    for (int i = 0; i < list->note_count; ++i)
+        free(list->notes[i]);
+    free(list->shapes);
+    free(list->notes);
     *list = (soa_urdf_shape_list){0};
 }
 
-/* --- collisions --------------------------------------------------------------------------------------------------- */
+/* --- collisions ------------------------------------------------------------------------------- */
 static char *copy_text(const char *text) {
     char *copy = malloc(strlen(text) + 1);
     if (copy != NULL) strcpy(copy, text);
@@ -420,7 +477,8 @@ static void take_fault(reader *r, soa_urdf_collision *c) {
         return;
     }
     c->fault = notes->notes[--notes->note_count];
-    while (notes->note_count > 0) free(notes->notes[--notes->note_count]);
+    while (notes->note_count > 0)
+        free(notes->notes[--notes->note_count]);
 }
 
 static void find_collision_mesh(reader *r, const xmlNode *node, soa_urdf_collision *c) {
@@ -454,7 +512,8 @@ static void find_collision_mesh(reader *r, const xmlNode *node, soa_urdf_collisi
     else if (found == SOAI_MESH_NO_FILE)
         note(r, "it is no regular file but a folder, a pipe or a device");
     else if (!is_mesh_file(path))
-        note(r, "it is no regular file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)", FILE_MOST >> 20);
+        note(r, "it is no regular file of up to %d MiB that is read here (STL, OBJ, DAE, PLY, GLB)",
+             FILE_MOST >> 20);
     if (found == SOAI_MESH_FOUND && r->list->note_count == 0) {
         free((void *)(uintptr_t)c->mesh);
         c->mesh = copy_text(path);
@@ -469,7 +528,8 @@ static void read_collision(reader *r, const xmlNode *node, soa_urdf_collision *c
     const char *name = soai_urdf_attribute(node, "name");
     *c = (soa_urdf_collision){.link = copy_text(r->u.name),
                               .name = copy_text(name != NULL ? name : ""),
-                              .place = soai_urdf_origin(&r->u, soai_urdf_child(node, "origin", NULL)),
+                              .place =
+                                  soai_urdf_origin(&r->u, soai_urdf_child(node, "origin", NULL)),
                               .shape.type = SOA_SHAPE_TYPE_COUNT,
                               .scale = {1, 1, 1}};
     if (c->link == NULL || c->name == NULL) {
@@ -491,7 +551,9 @@ static void read_collision(reader *r, const xmlNode *node, soa_urdf_collision *c
 static void read_collisions(reader *r, soa_urdf_collision_list *list) {
     size_t count = 0;
     for (int i = 0; i < r->u.link_count; ++i)
-        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, "collision", v)) != NULL;) ++count;
+        for (const xmlNode *v = NULL;
+             (v = soai_urdf_child(r->u.links[i].node, "collision", v)) != NULL;)
+            ++count;
     list->items = calloc(count + 1, sizeof *list->items);
     if (list->items == NULL) {
         r->no_memory = true;
@@ -502,19 +564,23 @@ static void read_collisions(reader *r, soa_urdf_collision_list *list) {
     r->u.kind = "link";
     for (int i = 0; i < r->u.link_count; ++i) {
         r->u.name = r->u.links[i].name;
-        for (const xmlNode *v = NULL; (v = soai_urdf_child(r->u.links[i].node, "collision", v)) != NULL;) {
+        for (const xmlNode *v = NULL;
+             (v = soai_urdf_child(r->u.links[i].node, "collision", v)) != NULL;) {
             if (r->no_memory) return;
             read_collision(r, v, &list->items[list->count++]);
         }
     }
 }
 
-soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *list, soa_report *report) {
+soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *list,
+                                    soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report = (soa_report){.status = SOA_OK, .body = -1};
     if (path == NULL || list == NULL) {
-        *report = (soa_report){.status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_read_collisions: no path or no list"};
+        *report = (soa_report){.status = SOA_E_ARGUMENT,
+                               .body = -1,
+                               .text = "soa_urdf_read_collisions: no path or no list"};
         return SOA_E_ARGUMENT;
     }
     *list = (soa_urdf_collision_list){0};
@@ -538,7 +604,8 @@ soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *l
     }
     if (r.no_memory || r.files.no_memory) status = SOA_E_MEMORY;
     if (status == SOA_E_MEMORY)
-        *report = (soa_report){.status = status, .body = -1, .text = "no memory left for the collision shapes"};
+        *report = (soa_report){
+            .status = status, .body = -1, .text = "no memory left for the collision shapes"};
     soai_urdf_files_end(&r.files);
     soa_urdf_shape_list_free(&notes);
     free(directory);

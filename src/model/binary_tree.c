@@ -23,12 +23,14 @@ static void put(writer *w, int at, soa_binary_item item) {
 
 /* Hangs `item` (0: none, the end of a loop) on the body at `place`. tail_place is the placement of
  * the last connector. */
-static void hang(writer *w, int body, int item, int loop, const soa_frame *place, soa_frame *tail_place) {
+static void hang(writer *w, int body, int item, int loop, const soa_frame *place,
+                 soa_frame *tail_place) {
     if (item && !w->has[body]) {
         w->has[body] = 1;
         if (!w->items) return;
         w->items[body].successor = item;
-        w->items[item].predecessor = body, w->items[item].placement = *place;
+        w->items[item].predecessor = body;
+        w->items[item].placement = *place;
         return;
     }
     const int connector = w->count++, from = w->tail[body];
@@ -44,24 +46,34 @@ static void hang(writer *w, int body, int item, int loop, const soa_frame *place
     tail_place[body] = *place;
     if (!w->items) return;
     w->items[from].connector = connector;
-    if (item) w->items[item].predecessor = connector, w->items[item].placement = soa_frame_identity();
+    if (item) {
+        w->items[item].predecessor = connector;
+        w->items[item].placement = soa_frame_identity();
+    }
 }
 
-static void place_of(const soa_model *m, int frame, const soa_frame *in, int *body, soa_frame *place) {
+static void place_of(const soa_model *m, int frame, const soa_frame *in, int *body,
+                     soa_frame *place) {
     soa_frame_info info;
     soa_model_frame(m, frame, &info);
-    *body = info.body, *place = soa_frame_compose(&info.placement, in);
+    *body = info.body;
+    *place = soa_frame_compose(&info.placement, in);
 }
 
-static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, writer *w, soa_frame *tail_place) {
+static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, writer *w,
+                soa_frame *tail_place) {
     const int bodies = soa_model_body_count(m);
     soa_frame place;
     int body;
     w->count = 1 + bodies + loop_count;
     for (int b = 0; b <= bodies; ++b) {
-        put(w, b, (soa_binary_item){.kind = SOA_ITEM_SUCCESSOR, .predecessor = -1, .body = b, .loop = -1});
+        put(w, b,
+            (soa_binary_item){
+                .kind = SOA_ITEM_SUCCESSOR, .predecessor = -1, .body = b, .loop = -1});
         if (!b && w->items) w->items[0].placement = soa_frame_identity();
-        w->tail[b] = b, w->has[b] = 0, tail_place[b] = soa_frame_identity();
+        w->tail[b] = b;
+        w->has[b] = 0;
+        tail_place[b] = soa_frame_identity();
     }
     for (int b = 1; b <= bodies; ++b) {
         soa_body_info info;
@@ -70,7 +82,8 @@ static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, w
     }
     for (int k = 0; k < loop_count; ++k) {
         place_of(m, loops[k].link1, &loops[k].place1, &body, &place);
-        put(w, 1 + bodies + k, (soa_binary_item){.kind = SOA_ITEM_TERMINATING, .body = body, .loop = k});
+        put(w, 1 + bodies + k,
+            (soa_binary_item){.kind = SOA_ITEM_TERMINATING, .body = body, .loop = k});
         hang(w, body, 1 + bodies + k, k, &place, tail_place);
     }
     for (int k = 0; k < loop_count; ++k) {
@@ -80,14 +93,15 @@ static int fill(const soa_model *m, const soa_loop_def *loops, int loop_count, w
     return w->count;
 }
 
-soa_status soa_model_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count, soa_binary_item *items,
-                           int room, int *count) {
+soa_status soa_model_binary_tree(const soa_model *model, const soa_loop_def *loops, int loop_count,
+                                 soa_binary_item *items, int room, int *count) {
     if (!model || loop_count < 0 || (loop_count && !loops) || !count) return SOA_E_ARGUMENT;
     for (int k = 0; k < loop_count; ++k) {
         const int frame[2] = {loops[k].link1, loops[k].link2};
         for (int i = 0; i < 2; ++i)
             if (frame[i] < 0 || frame[i] >= soa_model_frame_count(model)) return SOA_E_NAME;
-        if (!soai_rotation_fits(&loops[k].place1) || !soai_rotation_fits(&loops[k].place2)) return SOA_E_FRAME;
+        if (!soai_rotation_fits(&loops[k].place1) || !soai_rotation_fits(&loops[k].place2))
+            return SOA_E_FRAME;
     }
     const size_t bodies = (size_t)soa_model_body_count(model) + 1;
     writer w = {.tail = malloc(bodies * sizeof *w.tail), .has = malloc(bodies)};
@@ -102,6 +116,8 @@ soa_status soa_model_binary_tree(const soa_model *model, const soa_loop_def *loo
             status = SOA_OK;
         }
     }
-    free(w.tail), free(w.has), free(places);
+    free(w.tail);
+    free(w.has);
+    free(places);
     return status;
 }

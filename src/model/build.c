@@ -27,11 +27,13 @@ soa_body_def soa_body_default(const char *name, int parent, soa_joint_type type)
     return b;
 }
 soa_model_def soa_model_default(const char *name, const soa_body_def *bodies, int body_count) {
-    return (soa_model_def){.name = name, .gravity = {0, 0, -9.81}, .bodies = bodies, .body_count = body_count};
+    return (soa_model_def){
+        .name = name, .gravity = {0, 0, -9.81}, .bodies = bodies, .body_count = body_count};
 }
 void soa_body_box(soa_body_def *b, double mass, double x, double y, double z) {
     if (!b) return;
-    const double I[6] = {mass / 12 * (y * y + z * z), mass / 12 * (x * x + z * z), mass / 12 * (x * x + y * y)};
+    const double I[6] = {mass / 12 * (y * y + z * z), mass / 12 * (x * x + z * z),
+                         mass / 12 * (x * x + y * y)};
     b->mass = mass;
     memcpy(b->inertia, I, sizeof I);
 }
@@ -76,25 +78,28 @@ int soai_rotation_fits(const soa_frame *f) {
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
             double d = 0;
-            for (int k = 0; k < 3; ++k) d += f->R[3 * i + k] * f->R[3 * j + k];
+            for (int k = 0; k < 3; ++k)
+                d += f->R[3 * i + k] * f->R[3 * j + k];
             if (!(fabs(d - (i == j)) <= 1e-9)) return 0;
         }
     const double *R = f->R;
-    const double det =
-        R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) + R[2] * (R[3] * R[7] - R[4] * R[6]);
+    const double det = R[0] * (R[4] * R[8] - R[5] * R[7]) - R[1] * (R[3] * R[8] - R[5] * R[6]) +
+                       R[2] * (R[3] * R[7] - R[4] * R[6]);
     return det > 0;
 }
 
 static int unit(const double a[3], double out[3]) {
     const double n = sqrt(v3_dot(a, a));
     if (!(n > 1e-12) || !(n < 1e12)) return 0;
-    for (int i = 0; i < 3; ++i) out[i] = a[i] / n;
+    for (int i = 0; i < 3; ++i)
+        out[i] = a[i] / n;
     return 1;
 }
 
 int soai_joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
     static const double z[3] = {0, 0, 1}, x[3] = {1, 0, 0};
-    memcpy(u, z, sizeof z), memcpy(u2, x, sizeof x);
+    memcpy(u, z, sizeof z);
+    memcpy(u2, x, sizeof x);
     if (j->type == SOA_FIXED || j->type == SOA_SPHERICAL || j->type == SOA_FREE) return 1;
     if (!unit(j->axis, u)) return 0;
     if (j->type != SOA_UNIVERSAL && j->type != SOA_PLANAR) return 1;
@@ -127,7 +132,8 @@ static soa_status check_names(builder *b) {
     const soa_body_def **row = malloc((size_t)n * sizeof *row);
     if (!row) FAIL(SOA_E_MEMORY, -1, "no memory to check the names of %d links", n);
     int moving = 0, twice = -1;
-    for (int i = 0; i < n; ++i) row[i] = b->def->bodies + i;
+    for (int i = 0; i < n; ++i)
+        row[i] = b->def->bodies + i;
     qsort(row, (size_t)n, sizeof *row, by_name);
     for (int i = 1; i < n && twice < 0; ++i)
         if (!strcmp(row[i - 1]->name, row[i]->name)) twice = (int)(row[i] - b->def->bodies);
@@ -136,23 +142,28 @@ static soa_status check_names(builder *b) {
         if (b->def->bodies[i].joint.type != SOA_FIXED) row[moving++] = b->def->bodies + i;
     qsort(row, (size_t)moving, sizeof *row, by_joint);
     for (int i = 1; i < moving && twice < 0; ++i)
-        if (!strcmp(joint_name(row[i - 1]), joint_name(row[i]))) twice = (int)(row[i] - b->def->bodies);
+        if (!strcmp(joint_name(row[i - 1]), joint_name(row[i])))
+            twice = (int)(row[i] - b->def->bodies);
     free(row);
     if (twice < 0) return SOA_OK;
     if (in_links)
-        FAIL(SOA_E_NAME, twice + 1, "two links are called \"%s\"; names must be unique", b->def->bodies[twice].name);
+        FAIL(SOA_E_NAME, twice + 1, "two links are called \"%s\"; names must be unique",
+             b->def->bodies[twice].name);
     FAIL(SOA_E_NAME, twice + 1, "two moving joints are called \"%s\"; names must be unique",
          joint_name(b->def->bodies + twice));
 }
 
 static soa_status check_inertia(builder *b, int i, const soa_body_def *d) {
-    if (!soai_all_finite(&d->mass, 1) || !soai_all_finite(d->com, 3) || !soai_all_finite(d->inertia, 6))
-        FAIL(SOA_E_NOT_FINITE, i, "link \"%s\": mass, com or inertia is not a finite number", d->name);
+    if (!soai_all_finite(&d->mass, 1) || !soai_all_finite(d->com, 3) ||
+        !soai_all_finite(d->inertia, 6))
+        FAIL(SOA_E_NOT_FINITE, i, "link \"%s\": mass, com or inertia is not a finite number",
+             d->name);
     if (d->mass < 0) FAIL(SOA_E_INERTIA, i, "link \"%s\": mass %g is negative", d->name, d->mass);
     double e[3];
     soai_sym3_eigenvalues(d->inertia, e);
     if (!(e[0] >= -1e-9 * fabs(e[2]) - 1e-300))
-        FAIL(SOA_E_INERTIA, i, "link \"%s\": inertia is not positive (principal moments %g %g %g kg m^2)", d->name,
+        FAIL(SOA_E_INERTIA, i,
+             "link \"%s\": inertia is not positive (principal moments %g %g %g kg m^2)", d->name,
              e[0], e[1], e[2]);
     return SOA_OK;
 }
@@ -160,31 +171,48 @@ static soa_status check_inertia(builder *b, int i, const soa_body_def *d) {
 static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
     const soa_joint_def *j = &d->joint;
     double u[3], u2[3];
-    const double numbers[] = {
-        j->pitch,     j->rotor_inertia, j->gear_ratio,  j->damping,     j->friction_positive, j->friction_negative,
-        j->stiffness, j->rest,          j->mimic_ratio, j->mimic_offset};
+    const double numbers[] = {j->pitch,
+                              j->rotor_inertia,
+                              j->gear_ratio,
+                              j->damping,
+                              j->friction_positive,
+                              j->friction_negative,
+                              j->stiffness,
+                              j->rest,
+                              j->mimic_ratio,
+                              j->mimic_offset};
     if ((unsigned)j->type >= SOA_JOINT_TYPE_COUNT)
         FAIL(SOA_E_JOINT, i, "link \"%s\": joint type %d is unknown", d->name, (int)j->type);
-    if (!soai_all_finite(j->axis, 3) || !soai_all_finite(j->axis2, 3) || !soai_all_finite(j->rotor_axis, 3) ||
-        !soai_all_finite(numbers, sizeof numbers / sizeof *numbers) || isnan(j->lower) || isnan(j->upper) ||
-        isnan(j->max_speed) || isnan(j->max_effort))
+    if (!soai_all_finite(j->axis, 3) || !soai_all_finite(j->axis2, 3) ||
+        !soai_all_finite(j->rotor_axis, 3) ||
+        !soai_all_finite(numbers, sizeof numbers / sizeof *numbers) || isnan(j->lower) ||
+        isnan(j->upper) || isnan(j->max_speed) || isnan(j->max_effort))
         FAIL(SOA_E_NOT_FINITE, i,
-             "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is not finite", d->name);
+             "joint of \"%s\": an axis, pitch, rotor, friction, spring, limit or mimic number is "
+             "not finite",
+             d->name);
     if (!soai_joint_axes(j, u, u2) && j->type != SOA_UNIVERSAL && j->type != SOA_PLANAR)
         FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) has no direction", d->name,
              soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2]);
     if (!soai_joint_axes(j, u, u2))
-        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): axis (%g %g %g) and axis2 (%g %g %g) do not define it%s", d->name,
-             soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2], j->axis2[0], j->axis2[1], j->axis2[2],
+        FAIL(SOA_E_JOINT, i,
+             "joint of \"%s\" (%s): axis (%g %g %g) and axis2 (%g %g %g) do not define it%s",
+             d->name, soa_joint_type_name(j->type), j->axis[0], j->axis[1], j->axis[2], j->axis2[0],
+             j->axis2[1], j->axis2[2],
              j->type == SOA_PLANAR ? "; axis2 must lie in the plane" : "");
-    if (j->rotor_inertia < 0 || j->damping < 0 || j->friction_positive < 0 || j->friction_negative < 0)
-        FAIL(SOA_E_JOINT, i, "joint of \"%s\": rotor inertia %g, damping %g and friction %g, %g must not be negative",
+    if (j->rotor_inertia < 0 || j->damping < 0 || j->friction_positive < 0 ||
+        j->friction_negative < 0)
+        FAIL(SOA_E_JOINT, i,
+             "joint of \"%s\": rotor inertia %g, damping %g and friction %g, %g must not be "
+             "negative",
              d->name, j->rotor_inertia, j->damping, j->friction_positive, j->friction_negative);
     if (j->rotor_inertia > 0 && j->rotor_model == SOA_ROTOR_EXACT && !one_dof(j->type))
-        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): exact rotors need a joint of one degree of freedom", d->name,
+        FAIL(SOA_E_JOINT, i,
+             "joint of \"%s\" (%s): exact rotors need a joint of one degree of freedom", d->name,
              soa_joint_type_name(j->type));
     if (j->stiffness != 0 && (j->type == SOA_SPHERICAL || j->type == SOA_FREE))
-        FAIL(SOA_E_JOINT, i, "joint of \"%s\" (%s): springs need a joint whose q and v have the same size", d->name,
+        FAIL(SOA_E_JOINT, i,
+             "joint of \"%s\" (%s): springs need a joint whose q and v have the same size", d->name,
              soa_joint_type_name(j->type));
     return SOA_OK;
 }
@@ -193,29 +221,37 @@ static soa_status check_joint(builder *b, int i, const soa_body_def *d) {
 static soa_status resolve_mimic(builder *b, int i) {
     const soa_body_def *bodies = b->def->bodies;
     link_row *l = b->link + i;
-    l->leader = -1, l->ratio = 1, l->offset = 0;
+    l->leader = -1;
+    l->ratio = 1;
+    l->offset = 0;
     if (b->def->ideal || bodies[i - 1].joint.mimic < 0) return SOA_OK;
     int at = i, steps = 0;
     while (bodies[at - 1].joint.mimic >= 0) {
         const soa_joint_def *j = &bodies[at - 1].joint;
         const int next = j->mimic;
         if (!one_dof(j->type))
-            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" (%s) cannot mimic: it needs one degree of freedom",
+            FAIL(SOA_E_MIMIC, i,
+                 "joint of \"%s\" (%s) cannot mimic: it needs one degree of freedom",
                  bodies[at - 1].name, soa_joint_type_name(j->type));
         if (next < 1 || next > b->def->body_count)
-            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics link %d, which does not exist", bodies[at - 1].name, next);
+            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics link %d, which does not exist",
+                 bodies[at - 1].name, next);
         if (!one_dof(bodies[next - 1].joint.type))
-            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics that of \"%s\" (%s), which has not one degree of freedom",
-                 bodies[at - 1].name, bodies[next - 1].name, soa_joint_type_name(bodies[next - 1].joint.type));
+            FAIL(SOA_E_MIMIC, i,
+                 "joint of \"%s\" mimics that of \"%s\" (%s), which has not one degree of freedom",
+                 bodies[at - 1].name, bodies[next - 1].name,
+                 soa_joint_type_name(bodies[next - 1].joint.type));
         l->offset += l->ratio * j->mimic_offset;
         l->ratio *= j->mimic_ratio;
         at = next;
         if (++steps > b->def->body_count)
-            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others", bodies[i - 1].name);
+            FAIL(SOA_E_MIMIC, i, "joint of \"%s\" mimics itself through others",
+                 bodies[i - 1].name);
     }
     if (!(fabs(l->ratio) <= 1e12) || !isfinite(l->offset))
         FAIL(SOA_E_MIMIC, i,
-             "joint of \"%s\" follows that of \"%s\" with ratio %g and offset %g; at most 1e12, and finite",
+             "joint of \"%s\" follows that of \"%s\" with ratio %g and offset %g; at most 1e12, "
+             "and finite",
              bodies[i - 1].name, bodies[at - 1].name, l->ratio, l->offset);
     l->leader = at;
     return SOA_OK;
@@ -223,10 +259,13 @@ static soa_status resolve_mimic(builder *b, int i) {
 
 static soa_status survey(builder *b) {
     const soa_model_def *def = b->def;
-    if (!def || def->body_count < 0 || def->body_count > SOAI_MAX_BODIES || (def->body_count && !def->bodies) ||
-        def->frame_count < 0 || def->frame_count > SOAI_MAX_BODIES || (def->frame_count && !def->frames))
-        FAIL(SOA_E_ARGUMENT, -1, "the definition is incomplete, or has more than %d links or frames", SOAI_MAX_BODIES);
-    if (!soai_all_finite(def->gravity, 3)) FAIL(SOA_E_NOT_FINITE, -1, "gravity is not a finite vector");
+    if (!def || def->body_count < 0 || def->body_count > SOAI_MAX_BODIES ||
+        (def->body_count && !def->bodies) || def->frame_count < 0 ||
+        def->frame_count > SOAI_MAX_BODIES || (def->frame_count && !def->frames))
+        FAIL(SOA_E_ARGUMENT, -1,
+             "the definition is incomplete, or has more than %d links or frames", SOAI_MAX_BODIES);
+    if (!soai_all_finite(def->gravity, 3))
+        FAIL(SOA_E_NOT_FINITE, -1, "gravity is not a finite vector");
     const int n = def->body_count;
     size_t text = 1 + (def->name ? strlen(def->name) : 0) + sizeof "world";
     b->link = calloc((size_t)n + 1, sizeof *b->link);
@@ -242,12 +281,16 @@ static soa_status survey(builder *b) {
     for (int i = 1; i <= n; ++i) {
         const soa_body_def *d = def->bodies + i - 1;
         if (d->parent < 0 || d->parent >= i)
-            FAIL(SOA_E_TREE, i, "link %d \"%s\": parent %d must be 0 (the world) or an earlier link", i, d->name,
+            FAIL(SOA_E_TREE, i,
+                 "link %d \"%s\": parent %d must be 0 (the world) or an earlier link", i, d->name,
                  d->parent);
         if (!soai_rotation_fits(&d->placement))
-            FAIL(SOA_E_FRAME, i, "link \"%s\": the placement of its joint is not a rotation and a finite translation",
+            FAIL(SOA_E_FRAME, i,
+                 "link \"%s\": the placement of its joint is not a rotation and a finite "
+                 "translation",
                  d->name);
-        if ((s = check_joint(b, i, d)) || (s = check_inertia(b, i, d)) || (s = resolve_mimic(b, i))) return s;
+        if ((s = check_joint(b, i, d)) || (s = check_inertia(b, i, d)) || (s = resolve_mimic(b, i)))
+            return s;
         link_row *l = b->link + i;
         const link_row *p = b->link + d->parent;
         if (d->joint.type == SOA_FIXED) {
@@ -258,16 +301,21 @@ static soa_status survey(builder *b) {
         l->body = ++b->head.nb;
         l->place = soa_frame_identity();
         const int nv = soai_nv_of(d->joint.type), nq = soai_nq_of(d->joint.type);
-        b->head.tq += nq, b->head.tv += nv, b->head.nd += nv * nv;
-        if (l->leader >= 0)
+        b->head.tq += nq;
+        b->head.tv += nv;
+        b->head.nd += nv * nv;
+        if (l->leader >= 0) {
             ++b->head.nm;
-        else
-            b->head.nq += nq, b->head.nv += nv;
+        } else {
+            b->head.nq += nq;
+            b->head.nv += nv;
+        }
     }
     for (int i = 0; i < def->frame_count; ++i) {
         const soa_frame_def *f = def->frames + i;
         if (!f->name || !*f->name) FAIL(SOA_E_NAME, -1, "frame %d has no name", i);
-        if (f->link < 0 || f->link > n) FAIL(SOA_E_TREE, -1, "frame \"%s\": link %d does not exist", f->name, f->link);
+        if (f->link < 0 || f->link > n)
+            FAIL(SOA_E_TREE, -1, "frame \"%s\": link %d does not exist", f->name, f->link);
         if (!soai_rotation_fits(&f->placement))
             FAIL(SOA_E_FRAME, -1, "frame \"%s\": not a rotation and a finite translation", f->name);
         text += strlen(f->name) + 1;
@@ -303,24 +351,43 @@ uint64_t soai_model_place(soa_model *h) {
 static void fill_rotation(const soa_frame *place, const double u[3], soai_body_double *t) {
     double uu[9], cc[9];
     const double x[9] = {0, -u[2], u[1], u[2], 0, -u[0], -u[1], u[0], 0};
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) uu[3 * i + j] = u[i] * u[j], cc[3 * i + j] = (i == j) - u[i] * u[j];
+    for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 3; ++j) {
+            uu[3 * i + j] = u[i] * u[j];
+            cc[3 * i + j] = (i == j) - u[i] * u[j];
+        }
+    }
     rot_rot(place->R, uu, t->R0);
     rot_rot(place->R, cc, t->R1);
     rot_rot(place->R, x, t->R2);
     memcpy(t->p, place->p, sizeof place->p);
 }
 
-static void fill_columns(const soa_joint_def *j, const double u[3], const double u2[3], soai_dof_double *dof) {
+static void fill_columns(const soa_joint_def *j, const double u[3], const double u2[3],
+                         soai_dof_double *dof) {
     double e2[3];
     v3_cross(u, u2, e2);
-    for (int i = 0; i < 3; ++i) switch (j->type) {
+    for (int i = 0; i < 3; ++i)
+        switch (j->type) {
         case SOA_REVOLUTE: dof[0].H[i] = u[i]; break;
         case SOA_PRISMATIC: dof[0].H[3 + i] = u[i]; break;
-        case SOA_HELICAL: dof[0].H[i] = u[i], dof[0].H[3 + i] = j->pitch * u[i]; break;
-        case SOA_CYLINDRICAL: dof[0].H[i] = u[i], dof[1].H[3 + i] = u[i]; break;
-        case SOA_UNIVERSAL: dof[0].H[i] = u[i], dof[1].H[i] = u2[i]; break;
-        case SOA_PLANAR: dof[0].H[3 + i] = u2[i], dof[1].H[3 + i] = e2[i], dof[2].H[i] = u[i]; break;
+        case SOA_HELICAL:
+            dof[0].H[i] = u[i];
+            dof[0].H[3 + i] = j->pitch * u[i];
+            break;
+        case SOA_CYLINDRICAL:
+            dof[0].H[i] = u[i];
+            dof[1].H[3 + i] = u[i];
+            break;
+        case SOA_UNIVERSAL:
+            dof[0].H[i] = u[i];
+            dof[1].H[i] = u2[i];
+            break;
+        case SOA_PLANAR:
+            dof[0].H[3 + i] = u2[i];
+            dof[1].H[3 + i] = e2[i];
+            dof[2].H[i] = u[i];
+            break;
         case SOA_SPHERICAL: dof[i].H[i] = 1; break;
         case SOA_FREE: dof[i].H[i] = dof[3 + i].H[3 + i] = 1; break;
         default: break;
@@ -349,13 +416,16 @@ static int put_text(char *text, size_t *at, const char *words) {
  * it too, but only after computing with rounding errors. For each body this counts the largest
  * number of directions in which P can have inertia: those of M, and those that each child's hinge
  * leaves. */
-static int stuck_body(int nb, int guarded, const soai_body_double *body, const soai_dof_double *dof, soai_meta *meta) {
+static int stuck_body(int nb, int guarded, const soai_body_double *body, const soai_dof_double *dof,
+                      soai_meta *meta) {
     int stuck = 0;
     for (int i = nb; i >= 1 && !stuck; --i) {
-        const double *I = meta[i].inertia, *M = body[i].M, least = 1e-14 * (fabs(M[4]) + fabs(M[5]) + fabs(M[6]));
+        const double *I = meta[i].inertia, *M = body[i].M,
+                     least = 1e-14 * (fabs(M[4]) + fabs(M[5]) + fabs(M[6]));
         int turns = 0;
         int32_t *rank = &meta[i].stuck; /* holds the children's sum */
-        for (int k = 0; k < 6; ++k) turns |= fabs(I[k]) > least;
+        for (int k = 0; k < 6; ++k)
+            turns |= fabs(I[k]) > least;
         *rank = *rank + 3 * (meta[i].mass > 0) + 3 * turns;
         if (*rank > 6) *rank = 6;
         /* Then D is positive and P+ keeps its directions. */
@@ -363,7 +433,8 @@ static int stuck_body(int nb, int guarded, const soai_body_double *body, const s
         if (!driven && *rank < body[i].nv) stuck = i;
         meta[body[i].parent].stuck += *rank - (driven ? 0 : body[i].nv) + (body[i].rotor != 0);
     }
-    for (int i = 1; i <= nb; ++i) meta[i].stuck = 0;
+    for (int i = 1; i <= nb; ++i)
+        meta[i].stuck = 0;
     return stuck;
 }
 
@@ -391,37 +462,47 @@ static double within(double guard) {
  * are tied again (light links beside heavy ones, large ratios). A guard is as large as the inertia
  * that the joint moves: a larger one loses digits when it is removed, a smaller one loses digits in
  * the tree. Writes the rows of leaders after those of followers; returns their number. */
-static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *body, const soai_meta *meta,
-                         soai_mimic_double *mimic) {
+static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *body,
+                         const soai_meta *meta, soai_mimic_double *mimic) {
     int held = 0;
     if (!m->nm) return 0;
-    for (int i = 0; i <= m->nb; ++i) memcpy(of[i].beyond, body[i].M, sizeof of[i].beyond), of[i].led = of[i].given = 0;
+    for (int i = 0; i <= m->nb; ++i) {
+        memcpy(of[i].beyond, body[i].M, sizeof of[i].beyond);
+        of[i].led = of[i].given = 0;
+    }
     for (int i = m->nb; i >= 1; --i) {
         double R[9], *in = of[body[i].parent].beyond;
-        for (int k = 0; k < 9; ++k) R[k] = body[i].R0[k] + body[i].R1[k];
+        for (int k = 0; k < 9; ++k)
+            R[k] = body[i].R0[k] + body[i].R1[k];
         rigid_in_add(R, body[i].p, of[i].beyond, in, in);
     }
-    for (int i = 1; i <= m->nb; ++i) of[i].moved = moved_by(body + i, of[i].beyond);
     for (int i = 1; i <= m->nb; ++i)
-        if (meta[i].leader >= 0) of[meta[i].leader].led += meta[i].ratio * meta[i].ratio * of[i].moved;
+        of[i].moved = moved_by(body + i, of[i].beyond);
+    for (int i = 1; i <= m->nb; ++i)
+        if (meta[i].leader >= 0)
+            of[meta[i].leader].led += meta[i].ratio * meta[i].ratio * of[i].moved;
     for (int i = 1; i <= m->nb; ++i) {
         if (meta[i].leader < 0) continue;
-        const double square = meta[i].ratio * meta[i].ratio, all = of[meta[i].leader].moved + of[meta[i].leader].led;
+        const double square = meta[i].ratio * meta[i].ratio,
+                     all = of[meta[i].leader].moved + of[meta[i].leader].led;
         double guard = of[i].moved;
         /* Finite for any small ratio. */
         if (!(guard > 0)) guard = all > 0 ? all / fmax(square, 1e-3) : 1;
         guard = within(guard);
-        body[i].hinge = body[i].armature + guard, of[meta[i].leader].given += square * guard;
+        body[i].hinge = body[i].armature + guard;
+        of[meta[i].leader].given += square * guard;
         of[meta[i].leader].leads = 1;
     }
     for (int i = 1; i <= m->nb; ++i) {
         if (of[i].leads) {
             const double all = of[i].moved + of[i].led, guard = within(all > 0 ? all : 1);
-            body[i].hinge = body[i].armature + guard, of[i].given += guard;
-            mimic[m->nm + held++] =
-                (soai_mimic_double){.follower = body[i].iv, .leader = body[i].iv, .hold = 1 / of[i].given};
+            body[i].hinge = body[i].armature + guard;
+            of[i].given += guard;
+            mimic[m->nm + held++] = (soai_mimic_double){
+                .follower = body[i].iv, .leader = body[i].iv, .hold = 1 / of[i].given};
         }
-        if (body[i].hinge > 0) body[i].kind = soai_kind_of((soa_joint_type)body[i].type, body[i].axis, 1);
+        if (body[i].hinge > 0)
+            body[i].kind = soai_kind_of((soa_joint_type)body[i].type, body[i].axis, 1);
     }
     return held;
 }
@@ -431,7 +512,8 @@ static void fill(const builder *b, soa_model *m) {
     memset(m, 0, (size_t)b->head.size);
     *m = b->head;
     memcpy(m->magic, SOAI_MODEL_MAGIC, 8);
-    m->version = SOAI_MODEL_VERSION, m->order = SOAI_MODEL_ORDER;
+    m->version = SOAI_MODEL_VERSION;
+    m->order = SOAI_MODEL_ORDER;
     memcpy(m->gravity, def->gravity, sizeof m->gravity);
 #define SECTION(type, field) ((type *)((char *)m + m->field))
     soai_body_double *body = SECTION(soai_body_double, body_d);
@@ -443,13 +525,15 @@ static void fill(const builder *b, soa_model *m) {
     char *text = SECTION(char, text);
     size_t at = 0;
     m->name_text = put_text(text, &at, def->name ? def->name : "");
-    frame[0] = (soai_frame_row){.text = put_text(text, &at, "world"), .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    frame[0] =
+        (soai_frame_row){.text = put_text(text, &at, "world"), .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
     int iq = 0, iv = 0, id = 0, uq = 0, uv = 0;
     for (int i = 1; i <= def->body_count; ++i) {
         const soa_body_def *d = def->bodies + i - 1;
         const soa_joint_def *j = &d->joint;
         const link_row *l = b->link + i;
-        frame[i] = (soai_frame_row){.text = put_text(text, &at, d->name), .body = l->body, .is_link = 1};
+        frame[i] =
+            (soai_frame_row){.text = put_text(text, &at, d->name), .body = l->body, .is_link = 1};
         memcpy(frame[i].R, l->place.R, sizeof l->place.R);
         memcpy(frame[i].p, l->place.p, sizeof l->place.p);
         const int joint_text = put_text(text, &at, joint_name(d));
@@ -462,24 +546,44 @@ static void fill(const builder *b, soa_model *m) {
         double u[3], u2[3];
         soai_joint_axes(j, u, u2);
         const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
-        t->parent = p->body, t->type = (int)j->type, t->nv = nv;
-        t->iq = iq, t->iv = iv, t->id = id;
+        t->parent = p->body;
+        t->type = (int)j->type;
+        t->nv = nv;
+        t->iq = iq;
+        t->iv = iv;
+        t->id = id;
         fill_rotation(&place, u, t);
         memcpy(t->axis, u, sizeof u);
-        const double slide = j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL ? 1
-                             : j->type == SOA_HELICAL                               ? j->pitch
-                                                                                    : 0;
+        double slide;
+        if (j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL) {
+            slide = 1;
+        } else if (j->type == SOA_HELICAL) {
+            slide = j->pitch;
+        } else {
+            slide = 0;
+        }
         rot_mul(place.R, u, t->slide);
-        for (int k = 0; k < 3; ++k) t->slide[k] *= slide;
+        for (int k = 0; k < 3; ++k)
+            t->slide[k] *= slide;
         fill_columns(j, u, u2, dof + iv);
 
-        e->link_text = frame[i].text, e->joint_text = joint_text, e->frame = i;
-        e->leader = follows ? b->link[l->leader].body : -1, e->ratio = l->ratio, e->offset = l->offset;
-        e->user_q = follows ? -1 : uq, e->user_v = follows ? -1 : uv;
-        memcpy(e->axis, u, sizeof u), memcpy(e->axis2, u2, sizeof u2);
+        e->link_text = frame[i].text;
+        e->joint_text = joint_text;
+        e->frame = i;
+        e->leader = follows ? b->link[l->leader].body : -1;
+        e->ratio = l->ratio;
+        e->offset = l->offset;
+        e->user_q = follows ? -1 : uq;
+        e->user_v = follows ? -1 : uv;
+        memcpy(e->axis, u, sizeof u);
+        memcpy(e->axis2, u2, sizeof u2);
         e->pitch = j->pitch;
-        memcpy(e->R, place.R, sizeof place.R), memcpy(e->p, place.p, sizeof place.p);
-        e->lower = j->lower, e->upper = j->upper, e->max_speed = j->max_speed, e->max_effort = j->max_effort;
+        memcpy(e->R, place.R, sizeof place.R);
+        memcpy(e->p, place.p, sizeof place.p);
+        e->lower = j->lower;
+        e->upper = j->upper;
+        e->max_speed = j->max_speed;
+        e->max_effort = j->max_effort;
         if (!def->ideal) {
             double spin[3], axis[3];
             if (!unit(j->rotor_axis, spin)) memcpy(spin, u, sizeof u);
@@ -490,16 +594,26 @@ static void fill(const builder *b, soa_model *m) {
                 soai_dof_double *o = dof + iv + c;
                 o->armature = G * G * j->rotor_inertia;
                 if (nv == 1) t->armature = t->hinge = o->armature;
-                o->damping = j->damping, o->stiffness = j->stiffness, o->rest = j->rest;
-                o->friction_positive = j->friction_positive, o->friction_negative = j->friction_negative;
-                for (int k = 0; t->rotor && k < 3; ++k) o->rotor[k] = j->rotor_inertia * G * axis[k];
-                if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 || o->stiffness != 0)
+                o->damping = j->damping;
+                o->stiffness = j->stiffness;
+                o->rest = j->rest;
+                o->friction_positive = j->friction_positive;
+                o->friction_negative = j->friction_negative;
+                for (int k = 0; t->rotor && k < 3; ++k)
+                    o->rotor[k] = j->rotor_inertia * G * axis[k];
+                if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 ||
+                    o->stiffness != 0)
                     m->losses = 1;
             }
-            e->rotor_inertia = j->rotor_inertia, e->gear_ratio = G, e->rotor_model = (int32_t)j->rotor_model;
+            e->rotor_inertia = j->rotor_inertia;
+            e->gear_ratio = G;
+            e->rotor_model = (int32_t)j->rotor_model;
             memcpy(e->rotor_axis, spin, sizeof spin);
-            e->damping = j->damping, e->stiffness = j->stiffness, e->rest = j->rest;
-            e->friction_positive = j->friction_positive, e->friction_negative = j->friction_negative;
+            e->damping = j->damping;
+            e->stiffness = j->stiffness;
+            e->rest = j->rest;
+            e->friction_positive = j->friction_positive;
+            e->friction_negative = j->friction_negative;
         } else {
             e->gear_ratio = 1;
             memcpy(e->rotor_axis, u, sizeof u);
@@ -508,18 +622,27 @@ static void fill(const builder *b, soa_model *m) {
         t->run = t->parent && t->parent == own - 1 ? t[-1].run : own;
         body[t->parent].child = own;
         t->kind = soai_kind_of(j->type, u, t->rotor != 0 || t->armature > 0);
-        for (int c = 0; c < nq && !follows; ++c) map_q[iq + c] = (soai_map){.user = uq + c, .ratio = 1};
-        for (int c = 0; c < nv && !follows; ++c) map_v[iv + c] = (soai_map){.user = uv + c, .ratio = 1};
-        if (!follows) uq += nq, uv += nv;
-        iq += nq, iv += nv, id += nv * nv;
+        for (int c = 0; c < nq && !follows; ++c)
+            map_q[iq + c] = (soai_map){.user = uq + c, .ratio = 1};
+        for (int c = 0; c < nv && !follows; ++c)
+            map_v[iv + c] = (soai_map){.user = uv + c, .ratio = 1};
+        if (!follows) {
+            uq += nq;
+            uv += nv;
+        }
+        iq += nq;
+        iv += nv;
+        id += nv * nv;
     }
     for (int i = 1, k = 0; i <= m->nb; ++i) { /* followers, after all leaders are placed */
         const soai_meta *e = meta + i;
         if (e->leader < 0) continue;
         const soai_body_double *lead = body + e->leader;
-        map_q[body[i].iq] = (soai_map){.user = meta[e->leader].user_q, .ratio = e->ratio, .offset = e->offset};
+        map_q[body[i].iq] =
+            (soai_map){.user = meta[e->leader].user_q, .ratio = e->ratio, .offset = e->offset};
         map_v[body[i].iv] = (soai_map){.user = meta[e->leader].user_v, .ratio = e->ratio};
-        mimic[k++] = (soai_mimic_double){.follower = body[i].iv, .leader = lead->iv, .ratio = e->ratio};
+        mimic[k++] =
+            (soai_mimic_double){.follower = body[i].iv, .leader = lead->iv, .ratio = e->ratio};
     }
     for (int i = 0; i < def->frame_count; ++i) {
         const soa_frame_def *f = def->frames + i;
@@ -527,12 +650,16 @@ static void fill(const builder *b, soa_model *m) {
         const soa_frame place = soa_frame_compose(&l->place, &f->placement);
         soai_frame_row *row = frame + 1 + def->body_count + i;
         *row = (soai_frame_row){.text = put_text(text, &at, f->name), .body = l->body};
-        memcpy(row->R, place.R, sizeof place.R), memcpy(row->p, place.p, sizeof place.p);
+        memcpy(row->R, place.R, sizeof place.R);
+        memcpy(row->p, place.p, sizeof place.p);
     }
     for (int i = m->nb; i >= 1; --i) {
         soai_body_double *t = body + i;
-        t->starts = soai_starts(body, i), t->levers = t->child != 0, t->end = soai_end(body, i);
-        t->path = i, t->path_in = t->parent;
+        t->starts = soai_starts(body, i);
+        t->levers = t->child != 0;
+        t->end = soai_end(body, i);
+        t->path = i;
+        t->path_in = t->parent;
     }
     body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world never moves */
     /* Merged bodies as reported to the caller. */
@@ -541,8 +668,10 @@ static void fill(const builder *b, soa_model *m) {
         soai_meta *e = meta + i;
         soai_inertia_packs(M, body[i].P);
         e->mass = M[0];
-        for (int k = 0; k < 3; ++k) e->com[k] = M[0] > 0 ? M[1 + k] / M[0] : 0;
-        const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0}, one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        for (int k = 0; k < 3; ++k)
+            e->com[k] = M[0] > 0 ? M[1 + k] / M[0] : 0;
+        const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                     one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
         double shifted[10];
         memcpy(shifted, M, sizeof shifted);
         /* I about com = I about origin - m (c.c 1 - c c') */
@@ -558,8 +687,8 @@ static void fill(const builder *b, soa_model *m) {
     soai_mimic_float *mimic_f = SECTION(soai_mimic_float, mimic_f);
     soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
     for (int i = 0; i < m->nm + m->held; ++i)
-        mimic_f[i] =
-            (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio, (float)mimic[i].hold};
+        mimic_f[i] = (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio,
+                                        (float)mimic[i].hold};
 #undef SECTION
     m->checksum = 0;
     m->checksum = soai_checksum(m, (size_t)m->size);
@@ -573,12 +702,14 @@ soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *re
     return s;
 }
 
-soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size, const soa_model **model,
-                           soa_report *report) {
+soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size,
+                          const soa_model **model, soa_report *report) {
     builder b = {.def = def, .report = report};
-    soa_status s = model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
+    soa_status s =
+        model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
     if (s == SOA_OK && (!memory || size < b.head.size || (uintptr_t)memory % SOAI_ALIGN))
-        s = soai_report(report, SOA_E_MEMORY, -1, 0, "the model needs %lu bytes aligned to %u, %lu were given",
+        s = soai_report(report, SOA_E_MEMORY, -1, 0,
+                        "the model needs %lu bytes aligned to %u, %lu were given",
                         (unsigned long)b.head.size, SOAI_ALIGN, (unsigned long)size);
     if (s == SOA_OK) {
         fill(&b, memory);
@@ -590,7 +721,8 @@ soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size, c
 
 soa_status soa_model_create(const soa_model_def *def, const soa_model **model, soa_report *report) {
     builder b = {.def = def, .report = report};
-    soa_status s = model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
+    soa_status s =
+        model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
     if (s == SOA_OK) {
         soa_model *m = aligned_alloc(SOAI_ALIGN, (size_t)b.head.size);
         if (m) {

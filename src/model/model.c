@@ -6,7 +6,8 @@ int soai_kind_of(soa_joint_type type, const double u[3], int has_rotor) {
     switch (type) {
     case SOA_REVOLUTE:
         for (int i = 0; i < 3 && !has_rotor; ++i)
-            if (u[i] == 1 && u[(i + 1) % 3] == 0 && u[(i + 2) % 3] == 0) return SOAI_KIND_REVOLUTE_X + i;
+            if (u[i] == 1 && u[(i + 1) % 3] == 0 && u[(i + 2) % 3] == 0)
+                return SOAI_KIND_REVOLUTE_X + i;
         return SOAI_KIND_REVOLUTE;
     case SOA_PRISMATIC: return SOAI_KIND_PRISMATIC;
     case SOA_SPHERICAL: return SOAI_KIND_SPHERICAL;
@@ -23,8 +24,9 @@ int soai_nv_of(soa_joint_type type) {
     return nv[type];
 }
 const char *soa_joint_type_name(soa_joint_type type) {
-    static const char *const name[] = {"fixed",     "revolute", "prismatic", "helical", "cylindrical",
-                                       "universal", "planar",   "spherical", "free"};
+    static const char *const name[] = {"fixed",   "revolute",    "prismatic",
+                                       "helical", "cylindrical", "universal",
+                                       "planar",  "spherical",   "free"};
     return (unsigned)type < SOA_JOINT_TYPE_COUNT ? name[type] : "unknown";
 }
 
@@ -42,17 +44,18 @@ soai_view_double soai_model_view(const soa_model *m) {
                               .mimic = SOAI_AT(m, soai_mimic_double, mimic_d)};
 }
 soai_view_float soai_model_view_float(const soa_model *m) {
-    return (soai_view_float){.nb = m->nb,
-                             .nq = m->tq,
-                             .nv = m->tv,
-                             .nd = m->nd,
-                             .nm = m->nm + m->held,
-                             .losses = m->losses,
-                             .stuck = soai_metas(m)->stuck,
-                             .gravity = {(float)m->gravity[0], (float)m->gravity[1], (float)m->gravity[2]},
-                             .body = SOAI_AT(m, soai_body_float, body_f),
-                             .dof = SOAI_AT(m, soai_dof_float, dof_f),
-                             .mimic = SOAI_AT(m, soai_mimic_float, mimic_f)};
+    return (soai_view_float){
+        .nb = m->nb,
+        .nq = m->tq,
+        .nv = m->tv,
+        .nd = m->nd,
+        .nm = m->nm + m->held,
+        .losses = m->losses,
+        .stuck = soai_metas(m)->stuck,
+        .gravity = {(float)m->gravity[0], (float)m->gravity[1], (float)m->gravity[2]},
+        .body = SOAI_AT(m, soai_body_float, body_f),
+        .dof = SOAI_AT(m, soai_dof_float, dof_f),
+        .mimic = SOAI_AT(m, soai_mimic_float, mimic_f)};
 }
 
 size_t soa_model_bytes(const soa_model *model) {

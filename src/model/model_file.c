@@ -13,7 +13,9 @@ soa_status soa_model_save(const soa_model *m, const char *path, soa_report *repo
 #if defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
     return soai_new_file_write(path, m, (size_t)m->size, report);
 #else
-    BAD(SOA_E_FILE, "%s: this system has no POSIX files; store the soa_model_bytes() of the model yourself", path);
+    BAD(SOA_E_FILE,
+        "%s: this system has no POSIX files; store the soa_model_bytes() of the model yourself",
+        path);
 #endif
 }
 
@@ -28,15 +30,18 @@ soa_status soa_model_load(const char *path, const soa_model **model, soa_report 
     if (there < 8 || memcmp(head.magic, SOAI_MODEL_MAGIC, 8))
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: not a saved model", path);
     else if (there < sizeof head)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short: %lu bytes are less than its header", path,
+        s = soai_report(report, SOA_E_FORMAT, -1, 0,
+                        "%s: cut short: %lu bytes are less than its header", path,
                         (unsigned long)there);
     else if (head.size < sizeof head || head.size % SOAI_ALIGN || head.size > (uint64_t)1 << 40)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes", path,
-                        (unsigned long long)head.size);
+        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: its header gives a size of %llu bytes",
+                        path, (unsigned long long)head.size);
     else if (fseek(f, 0, SEEK_END) || ftell(f) < 0)
-        s = soai_report(report, SOA_E_FILE, -1, 0, "%s: a saved model is read from a file, not through a pipe", path);
+        s = soai_report(report, SOA_E_FILE, -1, 0,
+                        "%s: a saved model is read from a file, not through a pipe", path);
     else if ((uint64_t)ftell(f) > head.size)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: longer than the %llu bytes it says it has", path,
+        s = soai_report(report, SOA_E_FORMAT, -1, 0,
+                        "%s: longer than the %llu bytes it says it has", path,
                         (unsigned long long)head.size);
     else if ((uint64_t)ftell(f) < head.size || fseek(f, 0, SEEK_SET))
         s = soai_report(report, SOA_E_FORMAT, -1, 0, "%s: cut short, %llu bytes expected", path,

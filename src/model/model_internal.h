@@ -59,7 +59,8 @@ struct soa_model {
     int32_t stuck_free;
     int32_t losses, frames, name_text;
     double gravity[3], mass;
-    uint64_t body_d, dof_d, mimic_d, body_f, dof_f, mimic_f, meta, map_q, map_v, frame, text, text_size;
+    uint64_t body_d, dof_d, mimic_d, body_f, dof_f, mimic_f, meta, map_q, map_v, frame, text,
+        text_size;
 };
 
 #define SOAI_AT(model, type, offset) ((const type *)((const char *)(model) + (model)->offset))
@@ -89,7 +90,9 @@ uint64_t soai_model_place(soa_model *header);
 
 /* Index of the quaternion of a spherical or free joint in the caller's q, or -1. */
 static inline int soai_quaternion_at(int type, int user_q) {
-    return type == SOA_SPHERICAL ? user_q : type == SOA_FREE ? user_q + 3 : -1;
+    if (type == SOA_SPHERICAL) return user_q;
+    if (type == SOA_FREE) return user_q + 3;
+    return -1;
 }
 #define SOAI_QUATERNION_TOLERANCE 1e-6
 

@@ -17,12 +17,14 @@ static matrix make(int rows, int columns) {
 #define AT(m, r, c) ((m).x[(size_t)(r) * (size_t)(m).columns + (size_t)(c)])
 static matrix identity(int n) {
     matrix m = make(n, n);
-    for (int i = 0; m.x && i < n; ++i) AT(m, i, i) = 1;
+    for (int i = 0; m.x && i < n; ++i)
+        AT(m, i, i) = 1;
     return m;
 }
 /* All of these free their arguments and pass a failure (x NULL) on. */
 static matrix release(matrix a, matrix b, matrix out) {
-    free(a.x), free(b.x);
+    free(a.x);
+    free(b.x);
     return out;
 }
 static matrix times(matrix a, matrix b) {
@@ -30,19 +32,22 @@ static matrix times(matrix a, matrix b) {
     for (int i = 0; m.x && i < a.rows; ++i)
         for (int k = 0; k < a.columns; ++k) {
             const double s = AT(a, i, k);
-            for (int j = 0; s != 0 && j < b.columns; ++j) AT(m, i, j) += s * AT(b, k, j);
+            for (int j = 0; s != 0 && j < b.columns; ++j)
+                AT(m, i, j) += s * AT(b, k, j);
         }
     return release(a, b, m);
 }
 static matrix plus(double s, matrix a, double t, matrix b) {
     matrix m = a.x && b.x ? make(a.rows, a.columns) : (matrix){0};
-    for (size_t i = 0; m.x && i < (size_t)a.rows * (size_t)a.columns; ++i) m.x[i] = s * a.x[i] + t * b.x[i];
+    for (size_t i = 0; m.x && i < (size_t)a.rows * (size_t)a.columns; ++i)
+        m.x[i] = s * a.x[i] + t * b.x[i];
     return release(a, b, m);
 }
 static matrix turn(matrix a) {
     matrix m = a.x ? make(a.columns, a.rows) : (matrix){0};
     for (int i = 0; m.x && i < m.rows; ++i)
-        for (int j = 0; j < m.columns; ++j) AT(m, i, j) = AT(a, j, i);
+        for (int j = 0; j < m.columns; ++j)
+            AT(m, i, j) = AT(a, j, i);
     return release(a, (matrix){0}, m);
 }
 static matrix copy(matrix a) {
@@ -55,7 +60,8 @@ static double norm(matrix a) {
     double most = 0;
     for (int c = 0; c < a.columns; ++c) {
         double sum = 0;
-        for (int r = 0; r < a.rows; ++r) sum += fabs(AT(a, r, c));
+        for (int r = 0; r < a.rows; ++r)
+            sum += fabs(AT(a, r, c));
         if (!(sum <= most)) most = sum;
     }
     return most;
@@ -79,15 +85,24 @@ static matrix invert(matrix a, double *condition) {
         }
         for (int j = 0; best != c && j < n; ++j) {
             double t = AT(a, c, j);
-            AT(a, c, j) = AT(a, best, j), AT(a, best, j) = t;
-            t = AT(m, c, j), AT(m, c, j) = AT(m, best, j), AT(m, best, j) = t;
+            AT(a, c, j) = AT(a, best, j);
+            AT(a, best, j) = t;
+            t = AT(m, c, j);
+            AT(m, c, j) = AT(m, best, j);
+            AT(m, best, j) = t;
         }
         const double d = 1 / AT(a, c, c);
-        for (int j = 0; j < n; ++j) AT(a, c, j) *= d, AT(m, c, j) *= d;
+        for (int j = 0; j < n; ++j) {
+            AT(a, c, j) *= d;
+            AT(m, c, j) *= d;
+        }
         for (int r = 0; r < n; ++r) {
             const double s = AT(a, r, c);
             if (r == c || s == 0) continue;
-            for (int j = 0; j < n; ++j) AT(a, r, j) -= s * AT(a, c, j), AT(m, r, j) -= s * AT(m, c, j);
+            for (int j = 0; j < n; ++j) {
+                AT(a, r, j) -= s * AT(a, c, j);
+                AT(m, r, j) -= s * AT(m, c, j);
+            }
         }
     }
     if (m.x && n) *condition = size * norm(m);
@@ -111,7 +126,8 @@ static void put_phi(matrix out, int row, int column, const double R[9], const do
         double f[6] = {0}, y[6] = {0};
         f[c] = 1;
         force_in_add(R, p, f, y);
-        for (int r = 0; r < 6; ++r) AT(out, row + r, column + c) = y[r];
+        for (int r = 0; r < 6; ++r)
+            AT(out, row + r, column + c) = y[r];
     }
 }
 static void rows_of_H(soa_machine *m, matrix H) {
@@ -121,7 +137,8 @@ static void rows_of_H(soa_machine *m, matrix H) {
         for (int c = 0; c < b->nv; ++c) {
             double column[6];
             step_column(&w->view, &w->w, b, b->kind, c, column);
-            for (int j = 0; j < 6; ++j) AT(H, b->iv + c, 6 * (i - 1) + j) = column[j];
+            for (int j = 0; j < 6; ++j)
+                AT(H, b->iv + c, 6 * (i - 1) + j) = column[j];
         }
     }
 }
@@ -145,13 +162,15 @@ static matrix invert_hinge(oracle *o, int i, matrix d, matrix p, matrix h, matri
     }
     for (int r = 0; r < n; ++r) {
         size[r] = AT(rotor, r, r);
-        for (int j = 0; j < 6; ++j) size[r] += AT(h, r, j) * AT(h, r, j) * (j < 3 ? turn : slide);
+        for (int j = 0; j < 6; ++j)
+            size[r] += AT(h, r, j) * AT(h, r, j) * (j < 3 ? turn : slide);
         size[r] = sqrt(size[r]);
     }
     int moves = 1;
     for (int r = 0; r < n; ++r) {
         moves &= size[r] > 0;
-        for (int c = 0; c < n; ++c) AT(d, r, c) /= size[r] * size[c];
+        for (int c = 0; c < n; ++c)
+            AT(d, r, c) /= size[r] * size[c];
     }
     const int had = d.x != NULL;
     matrix out = moves ? invert(d, &condition) : release(d, (matrix){0}, (matrix){0});
@@ -161,7 +180,8 @@ static matrix invert_hinge(oracle *o, int i, matrix d, matrix p, matrix h, matri
         out.x = NULL;
     }
     for (int r = 0; out.x && r < n; ++r)
-        for (int c = 0; c < n; ++c) AT(out, r, c) /= size[r] * size[c];
+        for (int c = 0; c < n; ++c)
+            AT(out, r, c) /= size[r] * size[c];
     return out;
 }
 /* inv(D), body by body */
@@ -175,8 +195,10 @@ static matrix inverse_of_D(oracle *o) {
         matrix d = make(b->nv, b->nv), p = make(6, 6), h = make(b->nv, 6), r = make(b->nv, b->nv);
         const int made = d.x && p.x && h.x && r.x;
         for (int c = 0; made && c < 6; ++c) {
-            for (int j = 0; j < 6; ++j) AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c);
-            for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
+            for (int j = 0; j < 6; ++j)
+                AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c);
+            for (int j = 0; j < b->nv; ++j)
+                AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
         }
         for (int c = 0; made && c < b->nv; ++c)
             for (int j = 0; j < b->nv; ++j) {
@@ -185,7 +207,8 @@ static matrix inverse_of_D(oracle *o) {
             }
         matrix inverse = invert_hinge(o, i, d, p, h, r);
         for (int c = 0; inverse.x && c < b->nv; ++c)
-            for (int j = 0; j < b->nv; ++j) AT(out, b->iv + j, b->iv + c) = AT(inverse, j, c);
+            for (int j = 0; j < b->nv; ++j)
+                AT(out, b->iv + j, b->iv + c) = AT(inverse, j, c);
         if (!inverse.x) {
             free(out.x);
             out.x = NULL;
@@ -201,27 +224,37 @@ static matrix inverse_of_D(oracle *o) {
 /* P, body by body from the tips: P(parent) += X (P - P H' inv(D) H P) X' */
 static matrix articulated(oracle *o) {
     const soai_view_double *k = &o->m->work->view;
-    matrix P = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI), H = of(o, LEAF_HINGE), Jr = of(o, LEAF_ROTOR);
+    matrix P = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI), H = of(o, LEAF_HINGE),
+           Jr = of(o, LEAF_ROTOR);
     for (int i = k->nb; P.x && X.x && H.x && Jr.x && i >= 1; --i) {
         const soai_body_double *b = k->body + i;
         if (!b->parent) continue;
         matrix p = make(6, 6), h = make(b->nv, 6), x = make(6, 6), r = make(b->nv, b->nv);
         const int made = p.x && h.x && x.x && r.x;
         for (int c = 0; made && c < 6; ++c) {
-            for (int j = 0; j < 6; ++j)
-                AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c), AT(x, j, c) = AT(X, 6 * i - 6 + j, 6 * i - 6 + c);
-            for (int j = 0; j < b->nv; ++j) AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
+            for (int j = 0; j < 6; ++j) {
+                AT(p, j, c) = AT(P, 6 * i - 6 + j, 6 * i - 6 + c);
+                AT(x, j, c) = AT(X, 6 * i - 6 + j, 6 * i - 6 + c);
+            }
+            for (int j = 0; j < b->nv; ++j)
+                AT(h, j, c) = AT(H, b->iv + j, 6 * i - 6 + c);
         }
-        for (int j = 0; made && j < b->nv; ++j) AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
-        matrix ph = times(copy(p), turn(copy(h))), d = plus(1, times(copy(h), copy(ph)), 1, copy(r)),
-               hp = turn(copy(ph)), xt = turn(copy(x)), inverse = invert_hinge(o, i, d, p, h, r);
+        for (int j = 0; made && j < b->nv; ++j)
+            AT(r, j, j) = AT(Jr, b->iv + j, b->iv + j);
+        matrix ph = times(copy(p), turn(copy(h))),
+               d = plus(1, times(copy(h), copy(ph)), 1, copy(r)), hp = turn(copy(ph)),
+               xt = turn(copy(x)), inverse = invert_hinge(o, i, d, p, h, r);
         matrix after = plus(1, p, -1, times(times(ph, inverse), hp));
         free(h.x);
         free(r.x);
         matrix moved = times(times(x, after), xt);
         for (int c = 0; moved.x && c < 6; ++c)
-            for (int j = 0; j < 6; ++j) AT(P, 6 * b->parent - 6 + j, 6 * b->parent - 6 + c) += AT(moved, j, c);
-        if (!moved.x) free(P.x), P.x = NULL;
+            for (int j = 0; j < 6; ++j)
+                AT(P, 6 * b->parent - 6 + j, 6 * b->parent - 6 + c) += AT(moved, j, c);
+        if (!moved.x) {
+            free(P.x);
+            P.x = NULL;
+        }
         free(moved.x);
     }
     return P;
@@ -235,13 +268,20 @@ static matrix composite(oracle *o) {
         const int from = 6 * i - 6, to = 6 * k->body[i].parent - 6;
         if (to < 0) continue;
         matrix one = make(6, 6), x = make(6, 6);
-        for (int c = 0; one.x && x.x && c < 6; ++c)
-            for (int j = 0; j < 6; ++j)
-                AT(one, j, c) = AT(r, from + j, from + c), AT(x, j, c) = AT(X, from + j, from + c);
+        for (int c = 0; one.x && x.x && c < 6; ++c) {
+            for (int j = 0; j < 6; ++j) {
+                AT(one, j, c) = AT(r, from + j, from + c);
+                AT(x, j, c) = AT(X, from + j, from + c);
+            }
+        }
         matrix xt = turn(copy(x)), moved = times(times(x, one), xt);
         for (int c = 0; moved.x && c < 6; ++c)
-            for (int j = 0; j < 6; ++j) AT(r, to + j, to + c) += AT(moved, j, c);
-        if (!moved.x) free(r.x), r.x = NULL;
+            for (int j = 0; j < 6; ++j)
+                AT(r, to + j, to + c) += AT(moved, j, c);
+        if (!moved.x) {
+            free(r.x);
+            r.x = NULL;
+        }
         free(moved.x);
     }
     return r;
@@ -251,16 +291,19 @@ static matrix form(oracle *o, int leaf) {
     soa_machine *m = o->m;
     const soai_view_double *k = &m->work->view;
     const kernel_work *w = &m->work->w;
-    const int nb = k->nb, nl = 6 * nb, nv = k->nv, to = soai_leaves[leaf].to, from = soai_leaves[leaf].from;
+    const int nb = k->nb, nl = 6 * nb, nv = k->nv, to = soai_leaves[leaf].to,
+              from = soai_leaves[leaf].from;
     matrix out = make(m->size[to], m->size[from]);
     if (!out.x) return out;
     switch (leaf) {
     case LEAF_XPHI:
-        for (int i = 1; i <= nb; ++i) put_phi(out, 6 * i - 6, 6 * i - 6, w->b[i].R, w->b[i].p);
+        for (int i = 1; i <= nb; ++i)
+            put_phi(out, 6 * i - 6, 6 * i - 6, w->b[i].R, w->b[i].p);
         return out;
     case LEAF_SHIFT:
         for (int i = 1; i <= nb; ++i)
-            for (int j = 0; k->body[i].parent && j < 6; ++j) AT(out, 6 * k->body[i].parent - 6 + j, 6 * i - 6 + j) = 1;
+            for (int j = 0; k->body[i].parent && j < 6; ++j)
+                AT(out, 6 * k->body[i].parent - 6 + j, 6 * i - 6 + j) = 1;
         return out;
     case LEAF_HINGE: rows_of_H(m, out); return out;
     case LEAF_RIGID:
@@ -269,11 +312,13 @@ static matrix form(oracle *o, int leaf) {
                 double e[6] = {0}, y[6];
                 e[c] = 1;
                 rigid_mul_k(k->body[i].M, e, y);
-                for (int j = 0; j < 6; ++j) AT(out, 6 * i - 6 + j, 6 * i - 6 + c) = y[j];
+                for (int j = 0; j < 6; ++j)
+                    AT(out, 6 * i - 6 + j, 6 * i - 6 + c) = y[j];
             }
         return out;
     case LEAF_ROTOR:
-        for (int j = 0; j < nv; ++j) AT(out, j, j) = k->dof[j].armature;
+        for (int j = 0; j < nv; ++j)
+            AT(out, j, j) = k->dof[j].armature;
         return out;
     case LEAF_TIPS:
         for (int f = 0; f < m->tips.count; ++f)
@@ -285,7 +330,8 @@ static matrix form(oracle *o, int leaf) {
                 double e[6] = {0}, y[6];
                 e[c] = 1;
                 motion_out(w->b[i].R, w->b[i].p, e, y);
-                for (int j = 0; j < 6; ++j) AT(out, 6 * i - 6 + j, c) = y[j];
+                for (int j = 0; j < 6; ++j)
+                    AT(out, 6 * i - 6 + j, c) = y[j];
             }
         return out;
     default: break;
@@ -293,7 +339,8 @@ static matrix form(oracle *o, int leaf) {
     free(out.x);
     switch (leaf) {
     case LEAF_PHI:
-        return sum_of_powers(plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))));
+        return sum_of_powers(
+            plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))));
     case LEAF_ART: return articulated(o);
     case LEAF_COMPOSITE: return composite(o);
     case LEAF_DIAG: {
@@ -301,9 +348,12 @@ static matrix form(oracle *o, int leaf) {
         return plus(1, times(times(copy(H), copy(P)), turn(copy(H))), 1, copy(of(o, LEAF_ROTOR)));
     }
     case LEAF_DINV: return inverse_of_D(o);
-    case LEAF_GAIN: return times(times(copy(of(o, LEAF_ART)), turn(copy(of(o, LEAF_HINGE)))), copy(of(o, LEAF_DINV)));
+    case LEAF_GAIN:
+        return times(times(copy(of(o, LEAF_ART)), turn(copy(of(o, LEAF_HINGE)))),
+                     copy(of(o, LEAF_DINV)));
     case LEAF_PSI: {
-        matrix free_joint = plus(1, identity(nl), -1, times(copy(of(o, LEAF_GAIN)), copy(of(o, LEAF_HINGE))));
+        matrix free_joint =
+            plus(1, identity(nl), -1, times(copy(of(o, LEAF_GAIN)), copy(of(o, LEAF_HINGE))));
         matrix step = times(times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI))), free_joint);
         return sum_of_powers(plus(1, identity(nl), -1, step));
     }
@@ -325,16 +375,21 @@ static matrix form(oracle *o, int leaf) {
                 joint_ring(k, w, b, m->thd + b->iv, m->thd + b->iv, y);
                 if (!b->parent) {
                     motion_out(w->b[i].R, w->b[i].p, m->base, h);
-                    for (int j = 0; j < 6; ++j) y[j] += h[j];
+                    for (int j = 0; j < 6; ++j)
+                        y[j] += h[j];
                 }
             } else {
                 rigid_mul_k(b->M, Vi, h);
                 cross_force(Vi, h, y);
-                for (int j = 0; j < 6; ++j) y[j] -= m->fext[6 * i + j];
+                for (int j = 0; j < 6; ++j)
+                    y[j] -= m->fext[6 * i + j];
             }
             memcpy(out2.x + 6 * (i - 1), y, sizeof y);
         }
-        if (!V.x) free(out2.x), out2.x = NULL;
+        if (!V.x) {
+            free(out2.x);
+            out2.x = NULL;
+        }
         free(V.x);
         return out2;
     }
@@ -395,7 +450,8 @@ static matrix eval(oracle *o, const soa_expr *e) {
     const int last = e->count - 1;
     matrix total = eval(o, e->arg[last]);
     for (int i = last - 1; i >= 0; --i)
-        total = e->kind == EXPR_SUM ? plus(1, eval(o, e->arg[i]), 1, total) : times(eval(o, e->arg[i]), total);
+        total = e->kind == EXPR_SUM ? plus(1, eval(o, e->arg[i]), 1, total)
+                                    : times(eval(o, e->arg[i]), total);
     return total;
 }
 
@@ -408,10 +464,12 @@ soa_status soa_machine_dense_matrix(soa_machine *machine, const soa_expr *expr, 
     matrix result = eval(&o, expr);
     const int short_of_memory = soai_refusals() != before;
     machine->condition = o.condition;
-    if (result.x && !short_of_memory) memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
+    if (result.x && !short_of_memory)
+        memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
     const int made = result.x != NULL;
     free(result.x);
-    for (int i = 0; i < LEAF_COUNT; ++i) free(o.leaf[i].x);
+    for (int i = 0; i < LEAF_COUNT; ++i)
+        free(o.leaf[i].x);
     soa_status s = made && !short_of_memory ? SOA_OK : SOA_E_MEMORY;
     if (short_of_memory)
         s = SOA_E_MEMORY;

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 const soai_leaf soai_leaves[] = {
-#define SOAI_LEAF_ROW_(code, name, from, to, causality, definition, what) {name, from, to, causality, definition, what},
+#define SOAI_LEAF_ROW_(code, name, from, to, causality, definition, what) \
+    {name, from, to, causality, definition, what},
     SOAI_LEAVES(SOAI_LEAF_ROW_)
 #undef SOAI_LEAF_ROW_
 };
@@ -37,7 +38,11 @@ void *soai_resized(void *old, size_t bytes) {
 
 static soa_expr *node(expr_kind kind, int count) {
     soa_expr *e = soai_zeroed(1, sizeof *e + (size_t)count * sizeof e->arg[0]);
-    if (e) e->refs = 1, e->kind = kind, e->count = count;
+    if (e) {
+        e->refs = 1;
+        e->kind = kind;
+        e->count = count;
+    }
     return e;
 }
 const soa_expr *soai_hold(const soa_expr *e) {
@@ -47,11 +52,13 @@ const soa_expr *soai_hold(const soa_expr *e) {
 void soa_expr_free(const soa_expr *expr) {
     soa_expr *e = (soa_expr *)(uintptr_t)expr;
     if (!e || --e->refs > 0) return;
-    for (int i = 0; i < e->count; ++i) soa_expr_free(e->arg[i]);
+    for (int i = 0; i < e->count; ++i)
+        soa_expr_free(e->arg[i]);
     free(e);
 }
 static const soa_expr *drop(const soa_expr **args, int count) {
-    for (int i = 0; i < count; ++i) soa_expr_free(args[i]);
+    for (int i = 0; i < count; ++i)
+        soa_expr_free(args[i]);
     return NULL;
 }
 
@@ -59,13 +66,21 @@ const soa_expr *soai_leaf_new(int code, int space) {
     soa_expr *e = node(EXPR_LEAF, 0);
     if (!e) return NULL;
     e->leaf = code;
-    e->from = code == LEAF_ID ? space : code == LEAF_VARIABLE ? SOA_SPACE_ONE : soai_leaves[code].from;
+    if (code == LEAF_ID) {
+        e->from = space;
+    } else if (code == LEAF_VARIABLE) {
+        e->from = SOA_SPACE_ONE;
+    } else {
+        e->from = soai_leaves[code].from;
+    }
     e->to = code == LEAF_ID || code == LEAF_VARIABLE ? space : soai_leaves[code].to;
     return e;
 }
 
 static int meet(int a, int b) { /* the common space, or -1 */
-    return a == ANY ? b : b == ANY || a == b ? a : -1;
+    if (a == ANY) return b;
+    if (b == ANY || a == b) return a;
+    return -1;
 }
 
 const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
@@ -80,7 +95,8 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
     int at = 0;
     for (int i = 0; i < count; ++i) {
         if (args[i]->kind == kind)
-            for (int j = 0; j < args[i]->count; ++j) e->arg[at++] = soai_hold(args[i]->arg[j]);
+            for (int j = 0; j < args[i]->count; ++j)
+                e->arg[at++] = soai_hold(args[i]->arg[j]);
         else
             e->arg[at++] = soai_hold(args[i]);
     }
@@ -90,10 +106,12 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
         for (int i = 0; i < total && fits; ++i) {
             const int from = meet(e->from, e->arg[i]->from), to = meet(e->to, e->arg[i]->to);
             fits = from >= 0 && to >= 0;
-            e->from = from, e->to = to;
+            e->from = from;
+            e->to = to;
         }
     } else {
-        e->to = e->arg[0]->to, e->from = e->arg[total - 1]->from;
+        e->to = e->arg[0]->to;
+        e->from = e->arg[total - 1]->from;
         int taken = ANY; /* input space of the factors so far; an identity passes it on */
         for (int i = 0; i < total && fits; ++i) {
             fits = i == 0 || meet(taken, e->arg[i]->to) >= 0;
@@ -116,8 +134,8 @@ const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b) {
     return soai_nary(kind, args, 2);
 }
 int soai_self_adjoint(int leaf) {
-    return leaf == LEAF_ID || leaf == LEAF_ART || leaf == LEAF_DIAG || leaf == LEAF_DINV || leaf == LEAF_RIGID ||
-           leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR || leaf == LEAF_MASS;
+    return leaf == LEAF_ID || leaf == LEAF_ART || leaf == LEAF_DIAG || leaf == LEAF_DINV ||
+           leaf == LEAF_RIGID || leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR || leaf == LEAF_MASS;
 }
 const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
     if (!a) return NULL;
@@ -136,7 +154,15 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
     }
     if (kind == EXPR_INVERSE && a->kind == EXPR_LEAF &&
         (a->leaf == LEAF_ID || a->leaf == LEAF_DIAG || a->leaf == LEAF_DINV)) {
-        const int code = a->leaf == LEAF_ID ? LEAF_ID : a->leaf == LEAF_DIAG ? LEAF_DINV : LEAF_DIAG, space = a->to;
+        int code;
+        if (a->leaf == LEAF_ID) {
+            code = LEAF_ID;
+        } else if (a->leaf == LEAF_DIAG) {
+            code = LEAF_DINV;
+        } else {
+            code = LEAF_DIAG;
+        }
+        const int space = a->to;
         soa_expr_free(a);
         return soai_leaf_new(code, space);
     }
@@ -149,9 +175,11 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
         soa_expr_free(a);
         return NULL;
     }
-    e->arg[0] = a, e->factor = factor;
+    e->arg[0] = a;
+    e->factor = factor;
     const int turned = kind == EXPR_ADJOINT;
-    e->from = turned ? a->to : a->from, e->to = turned ? a->from : a->to;
+    e->from = turned ? a->to : a->from;
+    e->to = turned ? a->from : a->to;
     return e;
 }
 
@@ -173,12 +201,18 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
         int count = 0, left = to;
         for (int i = 0; i < e->count; ++i) {
             const soa_expr *x = e->arg[i];
-            if (e->kind == EXPR_PRODUCT && x->kind == EXPR_LEAF && x->leaf == LEAF_ID && e->count > 1) {
+            if (e->kind == EXPR_PRODUCT && x->kind == EXPR_LEAF && x->leaf == LEAF_ID &&
+                e->count > 1) {
                 if (count > 0 || i + 1 < e->count) continue; /* I x = x */
             }
-            const int right = e->kind == EXPR_SUM                            ? from
-                              : i + 1 < e->count && e->arg[i + 1]->to != ANY ? e->arg[i + 1]->to
-                                                                             : from;
+            int right;
+            if (e->kind == EXPR_SUM) {
+                right = from;
+            } else if (i + 1 < e->count && e->arg[i + 1]->to != ANY) {
+                right = e->arg[i + 1]->to;
+            } else {
+                right = from;
+            }
             args[count++] = soai_settle(soai_hold(x), right, e->kind == EXPR_SUM ? to : left);
             left = x->from != ANY ? x->from : left;
         }
@@ -189,7 +223,8 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
         return e;
     }
     const int turned = e->kind == EXPR_ADJOINT;
-    const soa_expr *inner = soai_settle(soai_hold(e->arg[0]), turned ? to : from, turned ? from : to);
+    const soa_expr *inner =
+        soai_settle(soai_hold(e->arg[0]), turned ? to : from, turned ? from : to);
     const expr_kind kind = e->kind;
     const double factor = e->factor;
     soa_expr_free(e);
@@ -200,7 +235,8 @@ const soa_expr *soai_expand(const soa_expr *e) {
     if (e->kind == EXPR_LEAF) {
         if (soai_callers(e) || !soai_leaves[e->leaf].definition) return soai_hold(e);
         const soa_expr *d = NULL, *out;
-        if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) != SOA_OK) return NULL;
+        if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) != SOA_OK)
+            return NULL;
         out = soai_expand(d);
         soa_expr_free(d);
         return out;
@@ -209,7 +245,8 @@ const soa_expr *soai_expand(const soa_expr *e) {
         return soai_unary(e->kind, e->factor, soai_expand(e->arg[0]));
     const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
     if (!args) return NULL;
-    for (int i = 0; i < e->count; ++i) args[i] = soai_expand(e->arg[i]);
+    for (int i = 0; i < e->count; ++i)
+        args[i] = soai_expand(e->arg[i]);
     const soa_expr *out = soai_nary(e->kind, args, e->count);
     free(args);
     return out;
@@ -217,7 +254,8 @@ const soa_expr *soai_expand(const soa_expr *e) {
 
 int soai_same(const soa_expr *a, const soa_expr *b) {
     if (a == b) return 1;
-    if (a->kind != b->kind || a->count != b->count || a->from != b->from || a->to != b->to) return 0;
+    if (a->kind != b->kind || a->count != b->count || a->from != b->from || a->to != b->to)
+        return 0;
     if (a->kind == EXPR_LEAF) return a->leaf == b->leaf && !strcmp(a->name, b->name);
     if (a->kind == EXPR_SCALE && a->factor != b->factor) return 0;
     for (int i = 0; i < a->count; ++i)
@@ -240,20 +278,25 @@ const soa_expr *soa_expr_variable(const char *name, soa_space space) {
     return e;
 }
 const soa_expr *soa_expr_operator(const char *name, soa_space from, soa_space to) {
-    const int spaces =
-        (from == SOA_SPACE_TIP || from == SOA_SPACE_BASE) && (to == SOA_SPACE_TIP || to == SOA_SPACE_BASE);
+    const int spaces = (from == SOA_SPACE_TIP || from == SOA_SPACE_BASE) &&
+                       (to == SOA_SPACE_TIP || to == SOA_SPACE_BASE);
     soa_expr *e = spaces ? (soa_expr *)(uintptr_t)soa_expr_variable(name, to) : NULL;
-    if (e) e->leaf = LEAF_MATRIX, e->from = (int)from;
+    if (e) {
+        e->leaf = LEAF_MATRIX;
+        e->from = (int)from;
+    }
     return e;
 }
 const soa_expr *soa_expr_identity(soa_space space) {
-    return space > SOA_SPACE_ONE && space < SOA_SPACE_COUNT ? soai_leaf_new(LEAF_ID, (int)space) : NULL;
+    return space > SOA_SPACE_ONE && space < SOA_SPACE_COUNT ? soai_leaf_new(LEAF_ID, (int)space)
+                                                            : NULL;
 }
 const soa_expr *soa_expr_sum(const soa_expr *a, const soa_expr *b) {
     return a && b ? soai_two(EXPR_SUM, soai_hold(a), soai_hold(b)) : NULL;
 }
 const soa_expr *soa_expr_difference(const soa_expr *a, const soa_expr *b) {
-    return a && b ? soai_two(EXPR_SUM, soai_hold(a), soai_unary(EXPR_SCALE, -1, soai_hold(b))) : NULL;
+    return a && b ? soai_two(EXPR_SUM, soai_hold(a), soai_unary(EXPR_SCALE, -1, soai_hold(b)))
+                  : NULL;
 }
 const soa_expr *soa_expr_product(const soa_expr *a, const soa_expr *b) {
     return a && b ? soai_two(EXPR_PRODUCT, soai_hold(a), soai_hold(b)) : NULL;
@@ -274,26 +317,38 @@ soa_space soa_expr_codomain(const soa_expr *expr) {
     return expr ? (soa_space)expr->to : SOA_SPACE_COUNT;
 }
 static soa_causality both(soa_causality a, soa_causality b) {
-    return a == SOA_MEMORYLESS ? b : b == SOA_MEMORYLESS || a == b ? a : SOA_MIXED;
+    if (a == SOA_MEMORYLESS) return b;
+    if (b == SOA_MEMORYLESS || a == b) return a;
+    return SOA_MIXED;
 }
 soa_causality soa_expr_causality(const soa_expr *e) {
     if (!e) return SOA_MIXED;
     /* From any tip to any other tip. */
     if (e->kind == EXPR_LEAF && e->leaf == LEAF_MATRIX) return SOA_MIXED;
-    if (e->kind == EXPR_LEAF) return e->leaf == LEAF_VARIABLE ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
+    if (e->kind == EXPR_LEAF)
+        return e->leaf == LEAF_VARIABLE ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
     soa_causality c = SOA_MEMORYLESS;
-    for (int i = 0; i < e->count; ++i) c = both(c, soa_expr_causality(e->arg[i]));
-    if (e->kind == EXPR_ADJOINT) c = c == SOA_CAUSAL ? SOA_ANTICAUSAL : c == SOA_ANTICAUSAL ? SOA_CAUSAL : c;
+    for (int i = 0; i < e->count; ++i)
+        c = both(c, soa_expr_causality(e->arg[i]));
+    if (e->kind == EXPR_ADJOINT) {
+        if (c == SOA_CAUSAL) {
+            c = SOA_ANTICAUSAL;
+        } else if (c == SOA_ANTICAUSAL) {
+            c = SOA_CAUSAL;
+        }
+    }
     return c;
 }
 
 /* --- inspection ------------------------------------------------------------------------------- */
 soa_status soa_expr_get_info(const soa_expr *e, soa_expr_info *info) {
     static const soa_expr_kind kinds[] = {
-        [EXPR_LEAF] = SOA_EXPR_LEAF,   [EXPR_SUM] = SOA_EXPR_SUM,         [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,
-        [EXPR_SCALE] = SOA_EXPR_SCALE, [EXPR_ADJOINT] = SOA_EXPR_ADJOINT, [EXPR_INVERSE] = SOA_EXPR_INVERSE};
+        [EXPR_LEAF] = SOA_EXPR_LEAF,       [EXPR_SUM] = SOA_EXPR_SUM,
+        [EXPR_PRODUCT] = SOA_EXPR_PRODUCT, [EXPR_SCALE] = SOA_EXPR_SCALE,
+        [EXPR_ADJOINT] = SOA_EXPR_ADJOINT, [EXPR_INVERSE] = SOA_EXPR_INVERSE};
     if (!e || !info) return SOA_E_ARGUMENT;
-    *info = (soa_expr_info){.kind = kinds[e->kind], .count = e->count, .factor = e->kind == EXPR_SCALE ? e->factor : 1};
+    *info = (soa_expr_info){
+        .kind = kinds[e->kind], .count = e->count, .factor = e->kind == EXPR_SCALE ? e->factor : 1};
     if (e->kind != EXPR_LEAF) return SOA_OK;
     info->name = soai_callers(e) ? e->name : soai_leaves[e->leaf].name;
     info->what = soai_callers(e) ? NULL : soai_leaves[e->leaf].what;

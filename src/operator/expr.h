@@ -8,43 +8,64 @@
  * meaning. ANY is the space of an identity until its neighbours fix it. Numbers such as (a.4) are
  * equations of RK88-I. */
 enum { ANY = SOA_SPACE_COUNT };
-#define SOAI_LEAVES(X)                                                                                              \
-    X(ID, "I", ANY, ANY, SOA_MEMORYLESS, NULL, "identity")                                                          \
-    X(PHI, "phi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, NULL, "inv(I - E_phi), forces carried inward, (3.3)") \
-    X(PSI, "psi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, NULL, "inv(I - E_psi), the same through free joints") \
-    X(SHIFT, "S", SOA_SPACE_EDGE, SOA_SPACE_LINK, SOA_CAUSAL, NULL, "incidence: child's edge to parent's link")     \
-    X(XPHI, "Delta_phi", SOA_SPACE_LINK, SOA_SPACE_EDGE, SOA_MEMORYLESS, NULL, "diag phi(parent, child), (a.4)")    \
-    X(HINGE, "H", SOA_SPACE_LINK, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint map")                               \
-    X(GAIN, "G", SOA_SPACE_JOINT, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "P H' inv(D), (a.2)")                       \
-    X(ART, "P", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "articulated inertia, RJK91 (8)")             \
-    X(DIAG, "D", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "H P H' (with rotors), (a.1)")             \
-    X(DINV, "inv(D)", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "inverse of D")                       \
-    X(RIGID, "M", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "link inertias")                            \
-    X(COMPOSITE, "Mc", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "composite inertias, R87 (32)")        \
-    X(ROTOR, "Jr", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "reflected rotor inertias, diagonal")    \
-    X(TIPS, "B", SOA_SPACE_TIP, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "tip forces to their links")                  \
-    X(INJECT, "E", SOA_SPACE_BASE, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "base acceleration to the root links")     \
-    X(PHIT, "phit", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "phi - I", "phi~, (a.3)")                           \
-    X(PSIT, "psit", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "psi - I", "psi~")                                  \
-    X(BIGPHI, "Phi", SOA_SPACE_EDGE, SOA_SPACE_LINK, SOA_CAUSAL, "phi S", "(a.6)")                                  \
-    X(BIGPSI, "Psi", SOA_SPACE_EDGE, SOA_SPACE_LINK, SOA_CAUSAL, "psi S", "(a.7)")                                  \
-    X(EPHI, "E_phi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "S Delta_phi", "one step inward")                  \
-    X(EPSI, "E_psi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "S Delta_psi", "one step through a free joint")    \
-    X(XPSI, "Delta_psi", SOA_SPACE_LINK, SOA_SPACE_EDGE, SOA_MEMORYLESS, "Delta_phi (I - G H)", "(a.5)")            \
-    X(LOOP, "L", SOA_SPACE_JOINT, SOA_SPACE_EDGE, SOA_MEMORYLESS, "Delta_phi G", "(a.12)")                          \
-    X(KALMAN, "K", SOA_SPACE_JOINT, SOA_SPACE_LINK, SOA_CAUSAL, "S Delta_phi G", "shifted gain, RJK91 (10)")        \
-    X(JACOB, "J", SOA_SPACE_JOINT, SOA_SPACE_TIP, SOA_ANTICAUSAL, "B' phi' H'", "Jacobian of the tips")             \
-    X(MASS, "Mass", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MIXED, "H phi M phi' H' + Jr", "mass matrix, RJK91 (3)")  \
-    X(INCIDENCE, "Inc", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_ANTICAUSAL, "I - E_phi'", "FO00 3.5: inverse of phi'")  \
-    X(TORQUE, "T", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint torques")                           \
-    X(THD, "thd", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint velocities")                         \
-    X(THDD, "thdd", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint accelerations")                    \
-    X(TIPFORCE, "f0", SOA_SPACE_ONE, SOA_SPACE_TIP, SOA_MEMORYLESS, NULL, "tip forces on the environment")          \
-    X(BASEACC, "g", SOA_SPACE_ONE, SOA_SPACE_BASE, SOA_MEMORYLESS, NULL, "base acceleration standing for gravity")  \
-    X(BIASACC, "a", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, NULL, "V x H' thd and so on, with E g")          \
-    X(BIASFORCE, "b", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, NULL, "V x* M V less external wrenches")       \
-    X(VELOCITY, "V", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "phi' H' thd", "link velocities")               \
-    X(ALPHA, "alpha", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "phi' (H' thdd + a)", "link accelerations")
+#define SOAI_LEAVES(X)                                                                             \
+    X(ID, "I", ANY, ANY, SOA_MEMORYLESS, NULL, "identity")                                         \
+    X(PHI, "phi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, NULL,                                \
+      "inv(I - E_phi), forces carried inward, (3.3)")                                              \
+    X(PSI, "psi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, NULL,                                \
+      "inv(I - E_psi), the same through free joints")                                              \
+    X(SHIFT, "S", SOA_SPACE_EDGE, SOA_SPACE_LINK, SOA_CAUSAL, NULL,                                \
+      "incidence: child's edge to parent's link")                                                  \
+    X(XPHI, "Delta_phi", SOA_SPACE_LINK, SOA_SPACE_EDGE, SOA_MEMORYLESS, NULL,                     \
+      "diag phi(parent, child), (a.4)")                                                            \
+    X(HINGE, "H", SOA_SPACE_LINK, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint map")              \
+    X(GAIN, "G", SOA_SPACE_JOINT, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "P H' inv(D), (a.2)")      \
+    X(ART, "P", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                              \
+      "articulated inertia, RJK91 (8)")                                                            \
+    X(DIAG, "D", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                           \
+      "H P H' (with rotors), (a.1)")                                                               \
+    X(DINV, "inv(D)", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "inverse of D")      \
+    X(RIGID, "M", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "link inertias")           \
+    X(COMPOSITE, "Mc", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                       \
+      "composite inertias, R87 (32)")                                                              \
+    X(ROTOR, "Jr", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                         \
+      "reflected rotor inertias, diagonal")                                                        \
+    X(TIPS, "B", SOA_SPACE_TIP, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "tip forces to their links") \
+    X(INJECT, "E", SOA_SPACE_BASE, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                           \
+      "base acceleration to the root links")                                                       \
+    X(PHIT, "phit", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "phi - I", "phi~, (a.3)")          \
+    X(PSIT, "psit", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "psi - I", "psi~")                 \
+    X(BIGPHI, "Phi", SOA_SPACE_EDGE, SOA_SPACE_LINK, SOA_CAUSAL, "phi S", "(a.6)")                 \
+    X(BIGPSI, "Psi", SOA_SPACE_EDGE, SOA_SPACE_LINK, SOA_CAUSAL, "psi S", "(a.7)")                 \
+    X(EPHI, "E_phi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "S Delta_phi", "one step inward") \
+    X(EPSI, "E_psi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL, "S Delta_psi",                    \
+      "one step through a free joint")                                                             \
+    X(XPSI, "Delta_psi", SOA_SPACE_LINK, SOA_SPACE_EDGE, SOA_MEMORYLESS, "Delta_phi (I - G H)",    \
+      "(a.5)")                                                                                     \
+    X(LOOP, "L", SOA_SPACE_JOINT, SOA_SPACE_EDGE, SOA_MEMORYLESS, "Delta_phi G", "(a.12)")         \
+    X(KALMAN, "K", SOA_SPACE_JOINT, SOA_SPACE_LINK, SOA_CAUSAL, "S Delta_phi G",                   \
+      "shifted gain, RJK91 (10)")                                                                  \
+    X(JACOB, "J", SOA_SPACE_JOINT, SOA_SPACE_TIP, SOA_ANTICAUSAL, "B' phi' H'",                    \
+      "Jacobian of the tips")                                                                      \
+    X(MASS, "Mass", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MIXED, "H phi M phi' H' + Jr",           \
+      "mass matrix, RJK91 (3)")                                                                    \
+    X(INCIDENCE, "Inc", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_ANTICAUSAL, "I - E_phi'",              \
+      "FO00 3.5: inverse of phi'")                                                                 \
+    X(TORQUE, "T", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint torques")          \
+    X(THD, "thd", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint velocities")        \
+    X(THDD, "thdd", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "joint accelerations")   \
+    X(TIPFORCE, "f0", SOA_SPACE_ONE, SOA_SPACE_TIP, SOA_MEMORYLESS, NULL,                          \
+      "tip forces on the environment")                                                             \
+    X(BASEACC, "g", SOA_SPACE_ONE, SOA_SPACE_BASE, SOA_MEMORYLESS, NULL,                           \
+      "base acceleration standing for gravity")                                                    \
+    X(BIASACC, "a", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, NULL,                           \
+      "V x H' thd and so on, with E g")                                                            \
+    X(BIASFORCE, "b", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, NULL,                         \
+      "V x* M V less external wrenches")                                                           \
+    X(VELOCITY, "V", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "phi' H' thd",                 \
+      "link velocities")                                                                           \
+    X(ALPHA, "alpha", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "phi' (H' thdd + a)",         \
+      "link accelerations")
 
 enum {
 #define SOAI_LEAF_CODE_(code, name, from, to, causality, definition, what) LEAF_##code,
@@ -62,7 +83,14 @@ typedef struct soai_leaf {
 } soai_leaf;
 extern const soai_leaf soai_leaves[];
 
-typedef enum expr_kind { EXPR_LEAF, EXPR_SUM, EXPR_PRODUCT, EXPR_SCALE, EXPR_ADJOINT, EXPR_INVERSE } expr_kind;
+typedef enum expr_kind {
+    EXPR_LEAF,
+    EXPR_SUM,
+    EXPR_PRODUCT,
+    EXPR_SCALE,
+    EXPR_ADJOINT,
+    EXPR_INVERSE
+} expr_kind;
 struct soa_expr {
     int refs;
     expr_kind kind;

@@ -17,61 +17,83 @@ size_t soai_slot_size(const soa_machine *m, int space) {
 void soa_machine_free(soa_machine *m) {
     if (!m) return;
     soa_work_free(m->work);
-    free(m->tips.body), free(m->tips.R), free(m->tips.p);
-    free(m->q), free(m->thd), free(m->thdd), free(m->torque), free(m->f0), free(m->fext), free(m->composite);
-    for (int i = 0; i < m->variable_count; ++i) free(m->variable[i].value);
+    free(m->tips.body);
+    free(m->tips.R);
+    free(m->tips.p);
+    free(m->q);
+    free(m->thd);
+    free(m->thdd);
+    free(m->torque);
+    free(m->f0);
+    free(m->fext);
+    free(m->composite);
+    for (int i = 0; i < m->variable_count; ++i)
+        free(m->variable[i].value);
     free(m);
 }
 
-soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count, soa_machine **machine,
-                              soa_report *report) {
+soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count,
+                              soa_machine **machine, soa_report *report) {
     if (!model || !machine || tip_count < 0 || (tip_count && !tips))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, or no tips");
     for (int i = 1; i <= model->nb; ++i)
         if (soai_bodies(model)[i].rotor)
-            return soai_report(report, SOA_E_JOINT, i, 0,
-                               "body %d has an exact rotor, which is no spatial operator; open the model ideal", i);
+            return soai_report(
+                report, SOA_E_JOINT, i, 0,
+                "body %d has an exact rotor, which is no spatial operator; open the model ideal",
+                i);
     if (model->nm)
         return soai_report(report, SOA_E_MIMIC, -1, 0,
-                           "mimic joints are no spatial operators; open the model ideal (they become independent)");
+                           "mimic joints are no spatial operators; open the model ideal (they "
+                           "become independent)");
     soa_machine *m = soai_zeroed(1, sizeof *m);
     if (!m) return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     m->model = model;
     const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1,
                  nt = (size_t)tip_count + 1;
     soa_status s = soa_work_create(model, &m->work);
-    m->q = soai_zeroed(nq, sizeof(double)), m->thd = soai_zeroed(nv, sizeof(double)),
+    m->q = soai_zeroed(nq, sizeof(double));
+    m->thd = soai_zeroed(nv, sizeof(double));
     m->thdd = soai_zeroed(nv, sizeof(double));
-    m->torque = soai_zeroed(nv, sizeof(double)), m->f0 = soai_zeroed(6 * nt, sizeof(double)),
-    m->fext = soai_zeroed(6 * nb, sizeof(double)), m->composite = soai_zeroed(10 * nb, sizeof(double));
+    m->torque = soai_zeroed(nv, sizeof(double));
+    m->f0 = soai_zeroed(6 * nt, sizeof(double));
+    m->fext = soai_zeroed(6 * nb, sizeof(double));
+    m->composite = soai_zeroed(10 * nb, sizeof(double));
     m->tips = (soai_tips){.count = tip_count,
                           .body = soai_zeroed(nt, sizeof(int)),
                           .R = soai_zeroed(9 * nt, sizeof(double)),
                           .p = soai_zeroed(3 * nt, sizeof(double))};
-    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite || !m->tips.body ||
-        !m->tips.R || !m->tips.p) {
+    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite ||
+        !m->tips.body || !m->tips.R || !m->tips.p) {
         soa_machine_free(m);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     }
     for (int f = 0; f < tip_count; ++f) {
         if (tips[f] < 0 || tips[f] >= model->frames) {
             soa_machine_free(m);
-            return soai_report(report, SOA_E_NAME, -1, 0, "tip %d is frame %d; the model has frames 0 to %d", f + 1,
-                               tips[f], (int)model->frames - 1);
+            return soai_report(report, SOA_E_NAME, -1, 0,
+                               "tip %d is frame %d; the model has frames 0 to %d", f + 1, tips[f],
+                               (int)model->frames - 1);
         }
         const soai_frame_row *row = SOAI_AT(model, soai_frame_row, frame) + tips[f];
         if (!row->body) {
             soa_machine_free(m);
-            return soai_report(report, SOA_E_NAME, -1, 0,
-                               "tip '%s' does not move (it is fixed to the world); name a link that does",
-                               SOAI_AT(model, char, text) + row->text);
+            return soai_report(
+                report, SOA_E_NAME, -1, 0,
+                "tip '%s' does not move (it is fixed to the world); name a link that does",
+                SOAI_AT(model, char, text) + row->text);
         }
         m->tips.body[f] = row->body;
-        memcpy(m->tips.R + 9 * f, row->R, sizeof row->R), memcpy(m->tips.p + 3 * f, row->p, sizeof row->p);
+        memcpy(m->tips.R + 9 * f, row->R, sizeof row->R);
+        memcpy(m->tips.p + 3 * f, row->p, sizeof row->p);
     }
-    m->size[SOA_SPACE_ONE] = 1, m->size[SOA_SPACE_JOINT] = model->nv, m->size[SOA_SPACE_BASE] = 6;
-    m->size[SOA_SPACE_LINK] = m->size[SOA_SPACE_EDGE] = 6 * model->nb, m->size[SOA_SPACE_TIP] = 6 * tip_count;
-    for (int j = 0; j < 3; ++j) m->base[3 + j] = -model->gravity[j];
+    m->size[SOA_SPACE_ONE] = 1;
+    m->size[SOA_SPACE_JOINT] = model->nv;
+    m->size[SOA_SPACE_BASE] = 6;
+    m->size[SOA_SPACE_LINK] = m->size[SOA_SPACE_EDGE] = 6 * model->nb;
+    m->size[SOA_SPACE_TIP] = 6 * tip_count;
+    for (int j = 0; j < 3; ++j)
+        m->base[3 + j] = -model->gravity[j];
     s = soa_machine_set_state(m, NULL, NULL, NULL, NULL, NULL, NULL, 0);
     if (s) {
         soa_machine_free(m);
@@ -85,8 +107,9 @@ int soa_machine_space_size(const soa_machine *m, soa_space space) {
     return m && space < SOA_SPACE_COUNT ? m->size[space] : 0;
 }
 
-soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *v, const double *a, const double *tau,
-                             const double *f0, const soa_wrench *wrenches, int wrench_count) {
+soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *v, const double *a,
+                                 const double *tau, const double *f0, const soa_wrench *wrenches,
+                                 int wrench_count) {
     if (!m || wrench_count < 0 || (wrench_count && !wrenches)) return SOA_E_ARGUMENT;
     soa_work *w = m->work;
     soa_status s = soai_check_state(m->model, q, v, a, tau, &w->body);
@@ -95,18 +118,21 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     int posed = 0;
     for (int i = 0; i < wrench_count; ++i) {
         const soa_wrench *f = wrenches + i;
-        if (f->frame < 0 || f->frame >= m->model->frames || !soai_is_axes(f->axes)) return SOA_E_ARGUMENT;
+        if (f->frame < 0 || f->frame >= m->model->frames || !soai_is_axes(f->axes))
+            return SOA_E_ARGUMENT;
         if (!soai_all_finite(f->value, 6)) return SOA_E_NOT_FINITE;
         posed |= f->axes == SOA_AXES_WORLD;
     }
     if (posed) s = soa_kinematics(m->model, w, q, NULL, NULL); /* also the poses in the world */
     if (s) return s;
-    m->posed = posed, m->articulated = m->composed = 0;
+    m->posed = posed;
+    m->articulated = m->composed = 0;
     const size_t nv = (size_t)m->model->nv * sizeof(double);
     memcpy(m->q, q ? q : w->neutral_q, (size_t)m->model->nq * sizeof(double));
     const double *from[3] = {v, a, tau};
     double *to[3] = {m->thd, m->thdd, m->torque};
-    for (int i = 0; i < 3; ++i) from[i] ? memcpy(to[i], from[i], nv) : memset(to[i], 0, nv);
+    for (int i = 0; i < 3; ++i)
+        from[i] ? memcpy(to[i], from[i], nv) : memset(to[i], 0, nv);
     f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0)
        : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
     memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
@@ -122,30 +148,36 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
             rot_mul(row->R, wrenches[i].value + 3, f + 3);
         }
         v3_cross_add(row->p, f + 3, f);
-        for (int j = 0; j < 6; ++j) out[j] += f[j];
+        for (int j = 0; j < 6; ++j)
+            out[j] += f[j];
     }
     return SOA_OK;
 }
 
 /* Entry of a caller's vector or operator; created on first use with `room` numbers. NULL if the
  * table is full or memory is short. */
-static machine_variable *place_of(soa_machine *m, const char *name, soa_space from, soa_space space, size_t room) {
+static machine_variable *place_of(soa_machine *m, const char *name, soa_space from, soa_space space,
+                                  size_t room) {
     machine_variable *v = m->variable;
     int i = 0;
-    while (i < m->variable_count && (strcmp(v[i].name, name) || v[i].space != (int)space || v[i].from != (int)from))
+    while (i < m->variable_count &&
+           (strcmp(v[i].name, name) || v[i].space != (int)space || v[i].from != (int)from))
         ++i;
     if (i == m->variable_count) {
         double *numbers = i < MOST_VARIABLES ? soai_zeroed(room + 1, sizeof *numbers) : NULL;
         if (!numbers) return NULL;
         strcpy(v[i].name, name);
-        v[i].space = (int)space, v[i].from = (int)from, v[i].value = numbers;
+        v[i].space = (int)space;
+        v[i].from = (int)from;
+        v[i].value = numbers;
         ++m->variable_count;
     }
     return v + i;
 }
-soa_status soa_machine_set_vector(soa_machine *m, const char *name, soa_space space, const double *value) {
-    if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name || space <= SOA_SPACE_ONE ||
-        space >= SOA_SPACE_COUNT)
+soa_status soa_machine_set_vector(soa_machine *m, const char *name, soa_space space,
+                                  const double *value) {
+    if (!m || !name || !value || strlen(name) >= sizeof m->variable[0].name ||
+        space <= SOA_SPACE_ONE || space >= SOA_SPACE_COUNT)
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)m->size[space];
     if (!soai_all_finite(value, n)) return SOA_E_NOT_FINITE;
@@ -158,7 +190,8 @@ soa_status soa_machine_set_vector(soa_machine *m, const char *name, soa_space sp
 soa_status soa_machine_set_matrix(soa_machine *m, const char *name, soa_space from, soa_space to,
                                   const double *matrix) {
     if (!m || !name || !matrix || strlen(name) >= sizeof m->variable[0].name ||
-        (from != SOA_SPACE_TIP && from != SOA_SPACE_BASE) || (to != SOA_SPACE_TIP && to != SOA_SPACE_BASE))
+        (from != SOA_SPACE_TIP && from != SOA_SPACE_BASE) ||
+        (to != SOA_SPACE_TIP && to != SOA_SPACE_BASE))
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)m->size[from] * (size_t)m->size[to];
     if (!soai_all_finite(matrix, n)) return SOA_E_NOT_FINITE;
@@ -183,7 +216,8 @@ soa_status soai_run_singular(soa_machine *m, const soa_expr *what, double condit
     const size_t length = soa_expr_print(what, text, sizeof text);
     m->condition = condition;
     snprintf(m->why, sizeof m->why,
-             "inv(%s%s) does not exist at this state: the matrix is singular (estimated condition %.1e, limit %.0e)",
+             "inv(%s%s) does not exist at this state: the matrix is singular (estimated condition "
+             "%.1e, limit %.0e)",
              text, length < sizeof text ? "" : "...", condition, SOAI_MOST_CONDITION);
     return SOA_E_SINGULAR;
 }
@@ -193,7 +227,8 @@ soa_status soai_run_hinge(soa_machine *m, int body) {
     m->condition = INFINITY;
     if (soa_model_body(m->model, body, &info) == SOA_OK)
         snprintf(m->why, sizeof m->why,
-                 "inv(D) does not exist: joint '%.80s' of link '%.80s' moves no inertia (massless links, point tip), "
+                 "inv(D) does not exist: joint '%.80s' of link '%.80s' moves no inertia (massless "
+                 "links, point tip), "
                  "so its acceleration is undefined",
                  info.joint ? info.joint : "", info.link);
     return SOA_E_HINGE_SINGULAR;
@@ -218,7 +253,8 @@ void soai_compose(soa_machine *m) { /* R87 (32), (33): r(i) = M(i) + sum phi r p
     const soa_work *w = m->work;
     double *r = m->composite;
     soai_pose(m);
-    for (int i = 1; i <= m->model->nb; ++i) rigid_set(w->view.body[i].M, r + 10 * i);
+    for (int i = 1; i <= m->model->nb; ++i)
+        rigid_set(w->view.body[i].M, r + 10 * i);
     for (int i = m->model->nb; i >= 1; --i) {
         double *parent = r + 10 * w->view.body[i].parent;
         if (parent > r) rigid_in_add(w->w.b[i].R, w->w.b[i].p, r + 10 * i, parent, parent);

@@ -25,12 +25,13 @@ static const soa_expr *fail(parser *p, const char *where, const char *what) {
     for (size_t i = from; i < before; ++i)
         column += ((unsigned char)p->text[i] & 0xc0) != 0x80; /* characters, not bytes */
     if (p->room)
-        snprintf(p->message, p->room, "%s\n  %s%.100s\n  %*s^", what, from ? "..." : "", p->text + from,
-                 (int)(column + (from ? 3 : 0)), "");
+        snprintf(p->message, p->room, "%s\n  %s%.100s\n  %*s^", what, from ? "..." : "",
+                 p->text + from, (int)(column + (from ? 3 : 0)), "");
     return NULL;
 }
 static void space(parser *p) {
-    while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r') ++p->at;
+    while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')
+        ++p->at;
 }
 
 static const struct {
@@ -67,8 +68,9 @@ static const soa_expr *name(parser *p) {
     for (int i = 0; i < p->variable_count; ++i)
         if (!strcmp(word, p->variables[i].name)) {
             const soa_variable *v = p->variables + i;
-            const soa_expr *own = v->from == SOA_SPACE_ONE ? soa_expr_variable(word, v->space)
-                                                           : soa_expr_operator(word, v->from, v->space);
+            const soa_expr *own = v->from == SOA_SPACE_ONE
+                                      ? soa_expr_variable(word, v->space)
+                                      : soa_expr_operator(word, v->from, v->space);
             return own ? own : fail(p, start, "an own operator maps tip or base to tip or base");
         }
     const soa_expr *e = soa_expr_leaf(word);
@@ -80,10 +82,15 @@ static const soa_expr *name(parser *p) {
 
 static const soa_expr *primary(parser *p) {
     const char *start = p->at;
-    const int inverse = !strncmp(p->at, "inv", 3) && !isalnum((unsigned char)p->at[3]) && p->at[3] != '_';
-    if (inverse) p->at += 3, space(p);
+    const int inverse =
+        !strncmp(p->at, "inv", 3) && !isalnum((unsigned char)p->at[3]) && p->at[3] != '_';
+    if (inverse) {
+        p->at += 3;
+        space(p);
+    }
     if (*p->at == '(') {
-        if (++p->depth > MOST_DEPTH) return fail(p, p->at, "parentheses nested too deeply (at most 200)");
+        if (++p->depth > MOST_DEPTH)
+            return fail(p, p->at, "parentheses nested too deeply (at most 200)");
         const char *open = p->at++;
         const soa_expr *e = sum(p);
         if (!e) return NULL;
@@ -93,10 +100,12 @@ static const soa_expr *primary(parser *p) {
             return *p->at ? fail(p, p->at, "expected ')' or an operator here")
                           : fail(p, open, "this '(' is never closed");
         }
-        ++p->at, --p->depth;
+        ++p->at;
+        --p->depth;
         if (!inverse) return e;
         char text[160];
-        snprintf(text, sizeof text, "only a map of a space to itself has an inverse; this one maps %s to %s",
+        snprintf(text, sizeof text,
+                 "only a map of a space to itself has an inverse; this one maps %s to %s",
                  soa_space_name((soa_space)e->from), soa_space_name((soa_space)e->to));
         e = soai_unary(EXPR_INVERSE, 1, e);
         return e ? e : fail(p, start, text);
@@ -104,7 +113,8 @@ static const soa_expr *primary(parser *p) {
     if (inverse) return fail(p, p->at, "inv needs its argument in parentheses: inv(D)");
     if (!primary_follows(p))
         return fail(p, p->at,
-                    *p->at ? "expected an operator, a vector, '(' or inv( here" : "the expression ends too early");
+                    *p->at ? "expected an operator, a vector, '(' or inv( here"
+                           : "the expression ends too early");
     return name(p);
 }
 
@@ -148,7 +158,8 @@ static const soa_expr *term(parser *p, double sign) {
         }
         char text[160];
         if (product)
-            snprintf(text, sizeof text, "the factor before this one takes %s, but this one gives %s",
+            snprintf(text, sizeof text,
+                     "the factor before this one takes %s, but this one gives %s",
                      soa_space_name((soa_space)product->from), soa_space_name((soa_space)next->to));
         product = product ? soai_two(EXPR_PRODUCT, product, next) : next;
         if (!product) return fail(p, start, text);
@@ -173,7 +184,8 @@ static const soa_expr *sum(parser *p) {
         }
         char text[200];
         if (total)
-            snprintf(text, sizeof text, "cannot be added: before it stands a map of %s to %s, this one maps %s to %s",
+            snprintf(text, sizeof text,
+                     "cannot be added: before it stands a map of %s to %s, this one maps %s to %s",
                      soa_space_name((soa_space)total->from), soa_space_name((soa_space)total->to),
                      soa_space_name((soa_space)next->from), soa_space_name((soa_space)next->to));
         total = total ? soai_two(EXPR_SUM, total, next) : next;
@@ -182,8 +194,8 @@ static const soa_expr *sum(parser *p) {
 }
 
 /* Parses one side: text up to `end`; the space of an identity may stay open. */
-static const soa_expr *side(const char *text, const char *end, const soa_variable *variables, int variable_count,
-                            char *message, size_t room) {
+static const soa_expr *side(const char *text, const char *end, const soa_variable *variables,
+                            int variable_count, char *message, size_t room) {
     parser p = {.text = text,
                 .at = text,
                 .variables = variables,
@@ -213,9 +225,10 @@ static int too_long(const char *text, char *message, size_t room) {
     return 1;
 }
 
-soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count, const soa_expr **expr,
-                          char *message, size_t room) {
-    if (!text || !expr || variable_count < 0 || (variable_count && !variables)) return SOA_E_ARGUMENT;
+soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count,
+                          const soa_expr **expr, char *message, size_t room) {
+    if (!text || !expr || variable_count < 0 || (variable_count && !variables))
+        return SOA_E_ARGUMENT;
     for (int i = 0; i < variable_count; ++i)
         if (!variables[i].name) return SOA_E_ARGUMENT;
     if (!message) room = 0;
@@ -233,8 +246,8 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
     return SOA_OK;
 }
 
-soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, const soa_expr **right, char *message,
-                              size_t room) {
+soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, const soa_expr **right,
+                                   char *message, size_t room) {
     if (!text || !left || !right) return SOA_E_ARGUMENT;
     if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
@@ -250,13 +263,16 @@ soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, cons
         soa_expr_free(a);
         return soai_refusals() != before ? no_memory(message, room) : SOA_E_FORMAT;
     }
-    const int from = a->from == ANY ? b->from : a->from, to = a->to == ANY ? b->to : a->to;
+    const int from = a->from == ANY ? b->from : a->from;
+    const int to = a->to == ANY ? b->to : a->to;
     if ((b->from != ANY && b->from != from) || (b->to != ANY && b->to != to)) {
         if (room)
-            snprintf(message, room, "the sides do not match: the left maps %s to %s, the right %s to %s",
+            snprintf(message, room,
+                     "the sides do not match: the left maps %s to %s, the right %s to %s",
                      soa_space_name((soa_space)a->from), soa_space_name((soa_space)a->to),
                      soa_space_name((soa_space)b->from), soa_space_name((soa_space)b->to));
-        soa_expr_free(a), soa_expr_free(b);
+        soa_expr_free(a);
+        soa_expr_free(b);
         return SOA_E_FORMAT;
     }
     a = soai_settle(a, from, to);
@@ -271,6 +287,7 @@ soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, cons
         open_space(a, text, message, room);
         return SOA_E_FORMAT;
     }
-    *left = a, *right = b;
+    *left = a;
+    *right = b;
     return SOA_OK;
 }

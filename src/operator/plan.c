@@ -22,8 +22,8 @@ static const struct {
     {0},
     {0}};
 static int uses_P(int code) {
-    return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P || code == OP_D ||
-           code == OP_DINV;
+    return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P ||
+           code == OP_D || code == OP_DINV;
 }
 static int recursion(int code) {
     return code == OP_PHI || code == OP_PHI_T || code == OP_PSI || code == OP_PSI_T;
@@ -33,7 +33,8 @@ static int value_of(builder *b, value v) {
     if (b->why || v.a == -2 || v.b == -2) return -2;
     for (int i = 0; i < b->count; ++i) {
         const value *o = b->v + i;
-        if (o->code == v.code && o->a == v.a && o->b == v.b && o->x == v.x && o->y == v.y && o->space == v.space &&
+        if (o->code == v.code && o->a == v.a && o->b == v.b && o->x == v.x && o->y == v.y &&
+            o->space == v.space &&
             (o->leaf == v.leaf || (o->leaf && v.leaf && soai_same(o->leaf, v.leaf))))
             return i;
     }
@@ -50,47 +51,68 @@ static int apply(builder *b, const soa_expr *e, int turned, int x);
 /* A vector that is data of the machine. */
 static int input(builder *b, int leaf) {
     const soa_expr *e = soai_leaf_new(leaf, ANY);
-    const int i = e ? value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e}) : -2;
+    const int i =
+        e ? value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e})
+          : -2;
     soa_expr_free(e);
     return i;
 }
 static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
-    static const int codes[LEAF_COUNT][2] = {
-        [LEAF_PHI] = {OP_PHI, OP_PHI_T}, [LEAF_PSI] = {OP_PSI, OP_PSI_T},   [LEAF_SHIFT] = {OP_SHIFT, OP_SHIFT_T},
-        [LEAF_XPHI] = {OP_X, OP_X_T},    [LEAF_HINGE] = {OP_H, OP_H_T},     [LEAF_GAIN] = {OP_G, OP_G_T},
-        [LEAF_ART] = {OP_P, OP_P},       [LEAF_DIAG] = {OP_D, OP_D},        [LEAF_DINV] = {OP_DINV, OP_DINV},
-        [LEAF_RIGID] = {OP_M, OP_M},     [LEAF_COMPOSITE] = {OP_MC, OP_MC}, [LEAF_ROTOR] = {OP_JR, OP_JR},
-        [LEAF_TIPS] = {OP_B, OP_B_T},    [LEAF_INJECT] = {OP_E, OP_E_T}};
+    static const int codes[LEAF_COUNT][2] = {[LEAF_PHI] = {OP_PHI, OP_PHI_T},
+                                             [LEAF_PSI] = {OP_PSI, OP_PSI_T},
+                                             [LEAF_SHIFT] = {OP_SHIFT, OP_SHIFT_T},
+                                             [LEAF_XPHI] = {OP_X, OP_X_T},
+                                             [LEAF_HINGE] = {OP_H, OP_H_T},
+                                             [LEAF_GAIN] = {OP_G, OP_G_T},
+                                             [LEAF_ART] = {OP_P, OP_P},
+                                             [LEAF_DIAG] = {OP_D, OP_D},
+                                             [LEAF_DINV] = {OP_DINV, OP_DINV},
+                                             [LEAF_RIGID] = {OP_M, OP_M},
+                                             [LEAF_COMPOSITE] = {OP_MC, OP_MC},
+                                             [LEAF_ROTOR] = {OP_JR, OP_JR},
+                                             [LEAF_TIPS] = {OP_B, OP_B_T},
+                                             [LEAF_INJECT] = {OP_E, OP_E_T}};
     if (e->leaf == LEAF_ID) return x;
     if (e->leaf == LEAF_MATRIX)
-        return value_of(b,
-                        (value){.code = OP_MATRIX, .space = turned ? e->from : e->to, .a = x, .b = turned, .leaf = e});
+        return value_of(b, (value){.code = OP_MATRIX,
+                                   .space = turned ? e->from : e->to,
+                                   .a = x,
+                                   .b = turned,
+                                   .leaf = e});
     if (e->from == SOA_SPACE_ONE) {
         if (turned) {
-            b->why = "it multiplies by the adjoint of a vector", b->what = soai_hold(e);
+            b->why = "it multiplies by the adjoint of a vector";
+            b->what = soai_hold(e);
             return -2;
         }
         if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE)
-            return value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
-        const int velocity = value_of(
-            b, (value){.code = OP_PHI_T,
-                       .space = SOA_SPACE_LINK,
-                       .b = -1,
-                       .a = value_of(
-                           b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_THD), .b = -1})});
+            return value_of(b,
+                            (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
+        const int velocity = value_of(b, (value){.code = OP_PHI_T,
+                                                 .space = SOA_SPACE_LINK,
+                                                 .b = -1,
+                                                 .a = value_of(b, (value){.code = OP_H_T,
+                                                                          .space = SOA_SPACE_LINK,
+                                                                          .a = input(b, LEAF_THD),
+                                                                          .b = -1})});
         if (e->leaf == LEAF_BIASFORCE)
-            return value_of(b, (value){.code = OP_FORCE, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
-        const int bias = value_of(b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
-        return value_of(
-            b, (value){.code = OP_SUM,
-                       .space = SOA_SPACE_LINK,
-                       .a = bias,
-                       .x = 1,
-                       .y = 1,
-                       .b = value_of(
-                           b, (value){.code = OP_E, .space = SOA_SPACE_LINK, .a = input(b, LEAF_BASEACC), .b = -1})});
+            return value_of(
+                b, (value){.code = OP_FORCE, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
+        const int bias =
+            value_of(b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
+        return value_of(b, (value){.code = OP_SUM,
+                                   .space = SOA_SPACE_LINK,
+                                   .a = bias,
+                                   .x = 1,
+                                   .y = 1,
+                                   .b = value_of(b, (value){.code = OP_E,
+                                                            .space = SOA_SPACE_LINK,
+                                                            .a = input(b, LEAF_BASEACC),
+                                                            .b = -1})});
     }
-    return value_of(b, (value){.code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
+    return value_of(
+        b, (value){
+               .code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
 /* A sum or multiple needs a vector; -1 is the number one (an identity applied to it). */
 static int is_vector(builder *b, int x) {
@@ -105,11 +127,15 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     case EXPR_ADJOINT: return apply(b, e->arg[0], !turned, x);
     case EXPR_SCALE: {
         const int y = is_vector(b, apply(b, e->arg[0], turned, x));
-        return value_of(b,
-                        (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = e->factor});
+        return value_of(b, (value){.code = OP_SUM,
+                                   .space = y >= 0 ? b->v[y].space : 0,
+                                   .a = y,
+                                   .b = -1,
+                                   .x = e->factor});
     }
     case EXPR_PRODUCT:
-        for (int i = 0; i < e->count; ++i) x = apply(b, e->arg[turned ? i : e->count - 1 - i], turned, x);
+        for (int i = 0; i < e->count; ++i)
+            x = apply(b, e->arg[turned ? i : e->count - 1 - i], turned, x);
         return x;
     case EXPR_SUM: {
         int total = -1;
@@ -119,28 +145,42 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
             const double s = t->kind == EXPR_SCALE ? t->factor : 1;
             const int y = is_vector(b, apply(b, t->kind == EXPR_SCALE ? t->arg[0] : t, turned, x));
             if (y == -2) return -2;
-            if (total < 0)
-                total = y, scale = s;
-            else
-                total = value_of(
-                    b, (value){.code = OP_SUM, .space = b->v[y].space, .a = total, .b = y, .x = scale, .y = s}),
+            if (total < 0) {
+                total = y;
+                scale = s;
+            } else {
+                total = value_of(b, (value){.code = OP_SUM,
+                                            .space = b->v[y].space,
+                                            .a = total,
+                                            .b = y,
+                                            .x = scale,
+                                            .y = s});
                 scale = 1;
+            }
         }
-        return scale == 1
-                   ? total
-                   : value_of(b, (value){.code = OP_SUM, .space = b->v[total].space, .a = total, .b = -1, .x = scale});
+        return scale == 1 ? total
+                          : value_of(b, (value){.code = OP_SUM,
+                                                .space = b->v[total].space,
+                                                .a = total,
+                                                .b = -1,
+                                                .x = scale});
     }
     default: {
-        const soa_expr *inverse = soai_inverse_of(e->arg[0]), *wide = inverse ? soai_expand(inverse) : NULL;
+        const soa_expr *inverse = soai_inverse_of(e->arg[0]),
+                       *wide = inverse ? soai_expand(inverse) : NULL;
         int y = -2;
         if (wide) {
             y = apply(b, wide, turned, x);
         } else if (e->to == SOA_SPACE_TIP || e->to == SOA_SPACE_BASE) {
-            y = value_of(b, (value){.code = OP_SOLVE, .space = e->to, .a = x, .b = turned, .leaf = e->arg[0]});
+            y = value_of(
+                b,
+                (value){.code = OP_SOLVE, .space = e->to, .a = x, .b = turned, .leaf = e->arg[0]});
         } else {
-            b->why = "no O(n) form is known for this inverse", b->what = soai_hold(e);
+            b->why = "no O(n) form is known for this inverse";
+            b->what = soai_hold(e);
         }
-        soa_expr_free(wide), soa_expr_free(inverse);
+        soa_expr_free(wide);
+        soa_expr_free(inverse);
         return y;
     }
     }
@@ -163,7 +203,8 @@ static int level_all(builder *b, int first) {
             if (ab[s] >= 0) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
-                if (!dense_op(v->code) && ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
+                if (!dense_op(v->code) &&
+                    ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
                     ++after; /* known only after the sweep */
                 if (after > level) level = after;
             }
@@ -188,13 +229,15 @@ static builder *values_of(const soa_expr *e, int *last) {
         return NULL;
     }
     int x = -1;
-    if (wide->from != SOA_SPACE_ONE) x = value_of(b, (value){.code = OP_INPUT, .space = wide->from, .a = -1, .b = -1});
+    if (wide->from != SOA_SPACE_ONE)
+        x = value_of(b, (value){.code = OP_INPUT, .space = wide->from, .a = -1, .b = -1});
     *last = apply(b, wide, 0, x);
     soa_expr_free(wide);
     return b;
 }
 static void builder_free(builder *b) {
-    for (int i = 0; b && i < b->count; ++i) soa_expr_free(b->v[i].leaf);
+    for (int i = 0; b && i < b->count; ++i)
+        soa_expr_free(b->v[i].leaf);
     if (b) soa_expr_free(b->what);
     free(b);
 }
@@ -206,7 +249,13 @@ int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
         *cost = (soai_cost){.sweeps = sweeps_of(b, &first)};
         for (int i = 0; i < b->count; ++i) {
             cost->recursions += recursion(b->v[i].code);
-            cost->steps += b->v[i].code == OP_INPUT ? 0 : dense_op(b->v[i].code) ? 100 : 1;
+            if (b->v[i].code == OP_INPUT) {
+                cost->steps += 0;
+            } else if (dense_op(b->v[i].code)) {
+                cost->steps += 100;
+            } else {
+                cost->steps += 1;
+            }
         }
     }
     builder_free(b);
@@ -220,9 +269,16 @@ void soa_plan_free(soa_plan *p) {
     for (int i = 0; i < p->solve_count; ++i) {
         soa_plan_free(p->solves[i].plan);
         soa_expr_free(p->solves[i].written);
-        free(p->solves[i].matrix), free(p->solves[i].room);
+        free(p->solves[i].matrix);
+        free(p->solves[i].room);
     }
-    free(p->solves), free(p->ops), free(p->start), free(p->memory), free(p->slot), free(p->forces), free(p);
+    free(p->solves);
+    free(p->ops);
+    free(p->start);
+    free(p->memory);
+    free(p->slot);
+    free(p->forces);
+    free(p);
 }
 
 static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room);
@@ -237,23 +293,27 @@ static const soa_expr *as_written(const soa_expr *e, const soa_expr *wide) {
         if (same) return e->arg[0];
     }
     const soa_expr *found = NULL;
-    for (int i = 0; i < e->count && !found; ++i) found = as_written(e->arg[i], wide);
+    for (int i = 0; i < e->count && !found; ++i)
+        found = as_written(e->arg[i], wide);
     return found;
 }
 
 /* Is it FD3, the form that the rewriter derives for forward dynamics? */
 static int fused_form(const soa_machine *m, const soa_expr *e) {
-    static const char *const forms[] = {"(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b))",
-                                        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"};
+    static const char *const forms[] = {
+        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b))",
+        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"};
     int found = 0;
     for (int i = 0; i < 2 && !m->model->losses; ++i) {
         const soa_expr *form = NULL;
-        if (soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0) == SOA_OK && soai_same(form, e)) found = i + 1;
+        if (soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0) == SOA_OK && soai_same(form, e))
+            found = i + 1;
         soa_expr_free(form);
     }
     return found;
 }
-static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
+static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message,
+                           size_t room) {
     soa_plan *p = soai_zeroed(1, sizeof *p);
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
@@ -276,14 +336,16 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
         *plan = p;
     return s;
 }
-soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message, size_t room) {
+soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message,
+                           size_t room) {
     if (!message) room = 0;
     if (room) message[0] = 0;
     if (!m || !expr || !plan) return SOA_E_ARGUMENT;
     if (expr->from != SOA_SPACE_ONE) {
         if (room)
             snprintf(message, room,
-                     "this is an operator, %s to %s: apply it to a vector, or ask for its matrix (--dense)",
+                     "this is an operator, %s to %s: apply it to a vector, or ask for its matrix "
+                     "(--dense)",
                      soa_space_name((soa_space)expr->from), soa_space_name((soa_space)expr->to));
         return SOA_E_ARGUMENT;
     }
@@ -347,8 +409,12 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
             if (v->level != level || v->code == OP_INPUT) continue;
             if (dense_op(v->code)) {
                 solve *s = p->solves + p->solve_count++;
-                s->level = level, s->turned = v->b, s->in = p->slot[v->a], s->out = p->slot[i];
-                s->rows = m->size[v->leaf->to], s->columns = m->size[v->leaf->from];
+                s->level = level;
+                s->turned = v->b;
+                s->in = p->slot[v->a];
+                s->out = p->slot[i];
+                s->rows = m->size[v->leaf->to];
+                s->columns = m->size[v->leaf->from];
                 if (v->code == OP_MATRIX) {
                     s->given = soai_matrix(m, v->leaf);
                     continue;
@@ -357,8 +423,9 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
                 s->written = soai_hold(written ? written : v->leaf);
                 s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
                 s->room = soai_zeroed(2 * (size_t)s->rows + 1, sizeof(double));
-                const soa_status st =
-                    s->matrix && s->room ? plan_any(m, v->leaf, &s->plan, message, room) : SOA_E_MEMORY;
+                const soa_status st = s->matrix && s->room
+                                          ? plan_any(m, v->leaf, &s->plan, message, room)
+                                          : SOA_E_MEMORY;
                 if (st) return st;
                 continue;
             }
@@ -380,10 +447,12 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
 
 static soa_status run_all(soa_plan *p);
 static void run_matrix(const solve *s) {
-    const int rows = s->turned ? s->columns : s->rows, columns = s->turned ? s->rows : s->columns;
+    const int rows = s->turned ? s->columns : s->rows;
+    const int columns = s->turned ? s->rows : s->columns;
     for (int r = 0; r < rows; ++r) {
         s->out[r] = 0;
-        for (int c = 0; c < columns; ++c) s->out[r] += s->given[s->turned ? rows * c + r : columns * r + c] * s->in[c];
+        for (int c = 0; c < columns; ++c)
+            s->out[r] += s->given[s->turned ? rows * c + r : columns * r + c] * s->in[c];
     }
 }
 static soa_status run_solve(soa_machine *m, const solve *s) {
@@ -399,7 +468,8 @@ static soa_status run_solve(soa_machine *m, const solve *s) {
         const soa_status st = run_all(s->plan);
         if (st) return st;
         const double *y = s->plan->slot[s->plan->last];
-        for (int r = 0; r < n; ++r) s->matrix[s->turned ? n * c + r : n * r + c] = y[r];
+        for (int r = 0; r < n; ++r)
+            s->matrix[s->turned ? n * c + r : n * r + c] = y[r];
     }
     const double condition = soai_solve_measured(n, s->matrix, s->out, s->room);
     if (!(condition <= SOAI_MOST_CONDITION)) return soai_run_singular(m, s->written, condition);
@@ -414,7 +484,8 @@ static soa_status run_fused(soa_plan *p) {
     memcpy(f, m->fext, 6 * ((size_t)m->model->nb + 1) * sizeof *f);
     for (int t = 0; p->fused > 1 && t < m->tips.count; ++t) { /* f0 acts on the environment */
         double minus[6];
-        for (int j = 0; j < 6; ++j) minus[j] = -m->f0[6 * t + j];
+        for (int j = 0; j < 6; ++j)
+            minus[j] = -m->f0[6 * t + j];
         force_in_add(m->tips.R + 9 * t, m->tips.p + 3 * t, minus, f + 6 * m->tips.body[t]);
     }
     const double *fext = soai_wrenches_to_chosen(w, f + 6);
@@ -440,11 +511,12 @@ static soa_status run_all(soa_plan *p) {
             if (ops[o].code == OP_E_T) memset(ops[o].out, 0, 6 * sizeof(double));
             if (ops[o].code == OP_SUM && ops[o].space == SOA_SPACE_BASE)
                 for (int j = 0; j < 6; ++j)
-                    ops[o].out[j] = ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
+                    ops[o].out[j] =
+                        ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
         }
         if (count)
-            w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count, &m->tips, m->thd,
-                       m->fext);
+            w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count,
+                       &m->tips, m->thd, m->fext);
         for (int i = 0; i < p->solve_count; ++i)
             if (p->solves[i].level == level) {
                 const soa_status s = run_solve(m, p->solves + i);
@@ -458,8 +530,10 @@ soa_status soa_plan_run(soa_plan *p, double *result) {
     soai_run_begins(p->machine);
     const soa_status s = run_all(p);
     if (s) return s;
-    const int space = p->values->v[p->last].space, links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
-    memcpy(result, p->slot[p->last] + (links ? 6 : 0), (size_t)p->machine->size[space] * sizeof(double));
+    const int space = p->values->v[p->last].space,
+              links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
+    memcpy(result, p->slot[p->last] + (links ? 6 : 0),
+           (size_t)p->machine->size[space] * sizeof(double));
     return SOA_OK;
 }
 int soa_plan_sweep_count(const soa_plan *p) {
@@ -475,11 +549,13 @@ static void value_name(const builder *b, int i, char name[32]) {
         snprintf(name, 32, "0");
     else if (b->v[i].code == OP_INPUT)
         snprintf(name, 32, "%s",
-                 b->v[i].leaf
-                     ? b->v[i].leaf->leaf == LEAF_VARIABLE ? b->v[i].leaf->name : soai_leaves[b->v[i].leaf->leaf].name
-                     : "x");
+                 b->v[i].leaf ? b->v[i].leaf->leaf == LEAF_VARIABLE
+                                    ? b->v[i].leaf->name
+                                    : soai_leaves[b->v[i].leaf->leaf].name
+                              : "x");
     else
-        snprintf(name, 32, "%s%d", (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
+        snprintf(name, 32, "%s%d",
+                 (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
 }
 /* The line of one value: left and right of the equals sign. */
 static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
@@ -494,14 +570,24 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     const builder *b = p->values;
     const value *v = b->v + i;
     char out[32], x[32], y[32];
-    value_name(b, i, out), value_name(b, v->a, x), value_name(b, v->b, y);
+    value_name(b, i, out);
+    value_name(b, v->a, x);
+    value_name(b, v->b, y);
     t->space = (soa_space)v->space;
     t->factor = v->code == OP_MATRIX ? v->leaf->name : factors[v->code];
-    t->runs = op_row[v->code].way > 0 ? SOA_CAUSAL : op_row[v->code].way < 0 ? SOA_ANTICAUSAL : SOA_MEMORYLESS;
+    if (op_row[v->code].way > 0) {
+        t->runs = SOA_CAUSAL;
+    } else if (op_row[v->code].way < 0) {
+        t->runs = SOA_ANTICAUSAL;
+    } else {
+        t->runs = SOA_MEMORYLESS;
+    }
     t->recursion = recursion(v->code);
     snprintf(t->left, sizeof t->left, dense_op(v->code) ? "%s" : "%s(k)", out);
     size_t at = 0;
-#define SAY(...) at += (size_t)snprintf(t->right + at, at < sizeof t->right ? sizeof t->right - at : 0, __VA_ARGS__)
+#define SAY(...)                                                                           \
+    at += (size_t)snprintf(t->right + at, at < sizeof t->right ? sizeof t->right - at : 0, \
+                           __VA_ARGS__)
     switch (v->code) {
     case OP_PHI: SAY("%s(k) + sum phi(k,c) %s(c)", x, out); break;
     case OP_PSI: SAY("%s(k) + sum psi(k,c) %s(c)", x, out); break;
@@ -517,9 +603,12 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     case OP_E_T: SAY("sum phi(0,k) %s(k)         root links only", x); break;
     case OP_BIAS: SAY("%s(k) x H'(k) thd(k)       and the apparent rate of H'", x); break;
     case OP_FORCE: SAY("%s(k) x* M(k) %s(k) - external wrench", x, x); break;
-    case OP_SOLVE: SAY("inv(.) %s, a dense solve %s", x, runs ? "after the sweep" : "between sweeps"); break;
+    case OP_SOLVE:
+        SAY("inv(.) %s, a dense solve %s", x, runs ? "after the sweep" : "between sweeps");
+        break;
     case OP_MATRIX:
-        SAY("%s%s %s, a matrix %s", v->leaf->name, v->b ? "'" : "", x, runs ? "after the sweep" : "between sweeps");
+        SAY("%s%s %s, a matrix %s", v->leaf->name, v->b ? "'" : "", x,
+            runs ? "after the sweep" : "between sweeps");
         break;
     case OP_SUM:
         if (v->x == 1)
@@ -544,7 +633,8 @@ void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
         {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_JOINT, 0, "D", "D(k)", "H(k) P(k) H'(k)"},
         {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "G", "G(k)", "P(k) H'(k) inv(D(k))"},
         {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "P", "P+(k)", "P(k) - G(k) H(k) P(k)"},
-        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "psi", "psi(p,k)", "phi(p,k) (I - G(k) H(k))"},
+        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "psi", "psi(p,k)",
+         "phi(p,k) (I - G(k) H(k))"},
         {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "Mc", "Mc(k)",
          "M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M"}};
     if (!p || !fn) return;
@@ -570,13 +660,14 @@ typedef struct explaining {
     size_t at, room;
     int sweep;
 } explaining;
-#define SAY(...) \
-    w->at +=     \
-        (size_t)snprintf(w->at < w->room ? w->text + w->at : NULL, w->at < w->room ? w->room - w->at : 0, __VA_ARGS__)
+#define SAY(...)                                                        \
+    w->at += (size_t)snprintf(w->at < w->room ? w->text + w->at : NULL, \
+                              w->at < w->room ? w->room - w->at : 0, __VA_ARGS__)
 static void explain_step(void *user, const soa_plan_step *t) {
     explaining *w = user;
     if (t->sweep != w->sweep && t->way != SOA_MEMORYLESS) {
-        SAY("\nfor k = %s\n", t->way == SOA_CAUSAL ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
+        SAY("\nfor k = %s\n",
+            t->way == SOA_CAUSAL ? "n ... 1   (tips to base)" : "1 ... n   (base to tips)");
         w->sweep = t->sweep;
     }
     SAY("    %-8s = %s\n", t->left, t->right);

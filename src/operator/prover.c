@@ -12,7 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_LETTERS = 48, MOST_TERMS = 3000, MOST_RULES = 400, MOST_OVERLAP = 9, MOST_STEPS = 20000 };
+enum {
+    MOST_LETTERS = 48,
+    MOST_TERMS = 3000,
+    MOST_RULES = 400,
+    MOST_OVERLAP = 9,
+    MOST_STEPS = 20000
+};
 /* Limit on comparisons of a word with a rule, after which a proof is given up: about three seconds.
  * The papers' identities need a thousandth of it. */
 #define MOST_EFFORT 300000000
@@ -30,15 +36,17 @@ typedef struct poly { /* sorted, greatest word first */
 /* --- letters: 2 code + adjoint; the order prefers P, H to G, D -------------------------------- */
 static int rank_of(int letter) {
     static const unsigned char order[LEAF_COUNT] = {
-        [LEAF_COMPOSITE] = 70, [LEAF_ART] = 60,  [LEAF_HINGE] = 50, [LEAF_PSI] = 40,  [LEAF_PHI] = 39,
-        [LEAF_SHIFT] = 30,     [LEAF_XPHI] = 29, [LEAF_GAIN] = 20,  [LEAF_DIAG] = 10, [LEAF_DINV] = 9};
+        [LEAF_COMPOSITE] = 70, [LEAF_ART] = 60,   [LEAF_HINGE] = 50, [LEAF_PSI] = 40,
+        [LEAF_PHI] = 39,       [LEAF_SHIFT] = 30, [LEAF_XPHI] = 29,  [LEAF_GAIN] = 20,
+        [LEAF_DIAG] = 10,      [LEAF_DINV] = 9};
     return 2 * order[letter / 2] + letter % 2;
 }
 /* Words are ordered by weight, then letter by letter. A letter weighs 1; Mc weighs more than any
  * word that replaces it. */
 static int weight_of(const term *t) {
     int w = t->n;
-    for (int i = 0; i < t->n; ++i) w += t->w[i] / 2 == LEAF_COMPOSITE ? 5 : 0;
+    for (int i = 0; i < t->n; ++i)
+        w += t->w[i] / 2 == LEAF_COMPOSITE ? 5 : 0;
     return w;
 }
 static int compare(const term *a, const term *b) {
@@ -63,7 +71,8 @@ static void poly_add(poly *p, const term *t) {
         const int mid = (lo + hi) / 2, d = compare(t, p->t + mid);
         if (d == 0) {
             p->t[mid].c += t->c;
-            if (p->t[mid].c == 0) memmove(p->t + mid, p->t + mid + 1, (size_t)(--p->count - mid) * sizeof *p->t);
+            if (p->t[mid].c == 0)
+                memmove(p->t + mid, p->t + mid + 1, (size_t)(--p->count - mid) * sizeof *p->t);
             return;
         }
         if (d > 0)
@@ -115,7 +124,8 @@ static poly poly_adjoint(const poly *p) {
     poly out = {.from = p->to, .to = p->from, .broken = p->broken};
     for (int i = 0; i < p->count; ++i) {
         term t = {.c = p->t[i].c, .n = p->t[i].n};
-        for (int j = 0; j < t.n; ++j) t.w[j] = other_way(p->t[i].w[t.n - 1 - j]);
+        for (int j = 0; j < t.n; ++j)
+            t.w[j] = other_way(p->t[i].w[t.n - 1 - j]);
         poly_add(&out, &t);
     }
     return out;
@@ -164,14 +174,18 @@ static poly words_of(const soa_expr *e, int ideal) {
             p = words_of(wide, ideal);
         else
             p.broken = 1;
-        soa_expr_free(wide), soa_expr_free(x);
+        soa_expr_free(wide);
+        soa_expr_free(x);
     } else {
         term one = {.c = 1};
         poly_add(&p, &one);
         for (int i = 0; i < e->count && !p.broken; ++i) {
-            poly q = words_of(e->arg[i], ideal), r = {.from = e->from, .to = e->to, .broken = q.broken};
-            for (int j = 0; j < p.count; ++j) poly_add_between(&r, p.t[j].c, p.t[j].w, p.t[j].n, &q, NULL, 0);
-            poly_free(&p), poly_free(&q);
+            poly q = words_of(e->arg[i], ideal),
+                 r = {.from = e->from, .to = e->to, .broken = q.broken};
+            for (int j = 0; j < p.count; ++j)
+                poly_add_between(&r, p.t[j].c, p.t[j].w, p.t[j].n, &q, NULL, 0);
+            poly_free(&p);
+            poly_free(&q);
             p = r;
         }
     }
@@ -186,12 +200,15 @@ static void print_poly(const poly *p, char *text, size_t room) {
     for (int i = 0; i < p->count && at + 8 < room; ++i) {
         const term *t = p->t + i;
         const double size = t->c < 0 ? -t->c : t->c;
-        at += (size_t)snprintf(text + at, room - at, "%s", t->c < 0 ? i ? " - " : "-" : i ? " + " : "");
+        at += (size_t)snprintf(text + at, room - at, "%s",
+                               t->c < 0 ? i ? " - " : "-"
+                               : i      ? " + "
+                                        : "");
         if (at < room && (size != 1)) at += (size_t)snprintf(text + at, room - at, "%g ", size);
         if (at < room && !t->n) at += (size_t)snprintf(text + at, room - at, "I");
         for (int j = 0; j < t->n && at < room; ++j)
-            at += (size_t)snprintf(text + at, room - at, "%s%s%s", j ? " " : "", soai_leaves[t->w[j] / 2].name,
-                                   t->w[j] % 2 ? "'" : "");
+            at += (size_t)snprintf(text + at, room - at, "%s%s%s", j ? " " : "",
+                                   soai_leaves[t->w[j] / 2].name, t->w[j] % 2 ? "'" : "");
     }
     if (at + 8 >= room && room > 5) memcpy(text + room - 5, " ...", 5);
 }
@@ -228,7 +245,8 @@ static int rewrite_once(const rule_set *s, poly *p, int *used, int skip, long *e
             term t = p->t[i], gone = t;
             gone.c = -t.c;
             poly_add(p, &gone);
-            poly_add_between(p, t.c, t.w, at, &s->r[r].right, t.w + at + s->r[r].left.n, t.n - at - s->r[r].left.n);
+            poly_add_between(p, t.c, t.w, at, &s->r[r].right, t.w + at + s->r[r].left.n,
+                             t.n - at - s->r[r].left.n);
             if (used) *used = r;
             return 1;
         }
@@ -300,7 +318,8 @@ static void overlaps(rule_set *s, int a, int b) {
 
 static rule_set *rules; /* made on first use, then constant */
 static void rules_free(rule_set *s) {
-    for (int i = 0; s && i < s->count; ++i) poly_free(&s->r[i].right);
+    for (int i = 0; s && i < s->count; ++i)
+        poly_free(&s->r[i].right);
     free(s);
 }
 static void drop_rule(rule_set *s, int i) {
@@ -310,17 +329,17 @@ static void drop_rule(rule_set *s, int i) {
 static const rule_set *rule_book(void) {
     static const struct {
         const char *zero, *name;
-    } first[] = {
-        {"phi S Delta_phi - phi + I", "(a.9)"},
-        {"S Delta_phi phi - phi + I", "(a.11)"},
-        {"psi S Delta_phi G H - psi S Delta_phi + psi - I", "(a.8)"},
-        {"S Delta_phi G H psi - S Delta_phi psi + psi - I", "(a.10)"},
-        {"P H' - G D", "(a.2)"},
-        {"H G - I", "(a.1) with (a.2)"},
-        {"S Delta_phi Mc Delta_phi' S' - Mc + P - S Delta_phi P Delta_phi' S' + S Delta_phi G D G' Delta_phi' S'",
-         "R87 (32), Mc - E_phi Mc E_phi' = M"},
-        {"D inv(D) - I", "D inv(D) = I"},
-        {"inv(D) D - I", "inv(D) D = I"}};
+    } first[] = {{"phi S Delta_phi - phi + I", "(a.9)"},
+                 {"S Delta_phi phi - phi + I", "(a.11)"},
+                 {"psi S Delta_phi G H - psi S Delta_phi + psi - I", "(a.8)"},
+                 {"S Delta_phi G H psi - S Delta_phi psi + psi - I", "(a.10)"},
+                 {"P H' - G D", "(a.2)"},
+                 {"H G - I", "(a.1) with (a.2)"},
+                 {"S Delta_phi Mc Delta_phi' S' - Mc + P - S Delta_phi P Delta_phi' S' + S "
+                  "Delta_phi G D G' Delta_phi' S'",
+                  "R87 (32), Mc - E_phi Mc E_phi' = M"},
+                 {"D inv(D) - I", "D inv(D) = I"},
+                 {"inv(D) D - I", "inv(D) D = I"}};
     rule_set *ready = __atomic_load_n(&rules, __ATOMIC_ACQUIRE);
     if (ready) return ready;
     const unsigned before = soai_refusals();
@@ -369,7 +388,8 @@ static int inverses_hold(const rule_set *s, const soa_expr *e, soa_derivation_fn
     const soa_expr *y = soai_inverse_of(e->arg[0]);
     int holds = y != NULL;
     for (int way = 0; way < 2 && holds; ++way) {
-        const soa_expr *xy = soai_two(EXPR_PRODUCT, soai_hold(way ? y : e->arg[0]), soai_hold(way ? e->arg[0] : y));
+        const soa_expr *xy =
+            soai_two(EXPR_PRODUCT, soai_hold(way ? y : e->arg[0]), soai_hold(way ? e->arg[0] : y));
         const soa_expr *wide = xy ? soai_expand(xy) : NULL;
         poly p = wide ? words_of(wide, 1) : (poly){.broken = 1};
         reduce(s, &p, -1);
@@ -382,25 +402,30 @@ static int inverses_hold(const rule_set *s, const soa_expr *e, soa_derivation_fn
             if (way) fn(user, shown, text);
         }
         poly_free(&p);
-        soa_expr_free(wide), soa_expr_free(xy);
+        soa_expr_free(wide);
+        soa_expr_free(xy);
     }
     soa_expr_free(y);
     return holds;
 }
 
-soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_derivation_fn *fn, void *user) {
-    if (!left || !right || left->from != right->from || left->to != right->to) return SOA_E_ARGUMENT;
+soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_derivation_fn *fn,
+                          void *user) {
+    if (!left || !right || left->from != right->from || left->to != right->to)
+        return SOA_E_ARGUMENT;
     const unsigned before = soai_refusals();
     const rule_set *s = rule_book();
-    const soa_expr *x = soai_two(EXPR_SUM, soai_hold(left), soai_unary(EXPR_SCALE, -1, soai_hold(right)));
+    const soa_expr *x =
+        soai_two(EXPR_SUM, soai_hold(left), soai_unary(EXPR_SCALE, -1, soai_hold(right)));
     const soa_expr *wide = x ? soai_expand(x) : NULL;
     soa_expr_free(x);
     if (!s || !wide) {
         soa_expr_free(wide);
         return SOA_E_MEMORY;
     }
-    poly p =
-        inverses_hold(s, left, fn, user) && inverses_hold(s, right, fn, user) ? words_of(wide, 1) : (poly){.broken = 1};
+    poly p = inverses_hold(s, left, fn, user) && inverses_hold(s, right, fn, user)
+                 ? words_of(wide, 1)
+                 : (poly){.broken = 1};
     soa_expr_free(wide);
     char text[400];
     if (fn && !p.broken) {
@@ -424,7 +449,8 @@ soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_deriv
 
 /* --- inverses --------------------------------------------------------------------------------- */
 static int same_poly(const poly *a, const poly *b) {
-    if (a->broken || b->broken || a->count != b->count || a->from != b->from || a->to != b->to) return 0;
+    if (a->broken || b->broken || a->count != b->count || a->from != b->from || a->to != b->to)
+        return 0;
     for (int i = 0; i < a->count; ++i)
         if (a->t[i].c != b->t[i].c || compare(a->t + i, b->t + i)) return 0;
     return 1;
@@ -475,7 +501,8 @@ static const pair_words *pair_book(void) {
         return NULL;
     }
     pair_words *expected = NULL; /* the first thread to finish wins: all copies are equal */
-    if (!__atomic_compare_exchange_n(&known_maps, &expected, w, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    if (!__atomic_compare_exchange_n(&known_maps, &expected, w, 0, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE)) {
         pair_words_free(w);
         w = expected;
     }
@@ -500,7 +527,8 @@ const soa_expr *soai_inverse_of(const soa_expr *e) {
     soa_expr_free(wide);
     if (!found && e->kind == EXPR_PRODUCT) { /* inv(A B) = inv(B) inv(A), if every factor has one */
         const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
-        for (int i = 0; args && i < e->count; ++i) args[i] = soai_inverse_of(e->arg[e->count - 1 - i]);
+        for (int i = 0; args && i < e->count; ++i)
+            args[i] = soai_inverse_of(e->arg[e->count - 1 - i]);
         found = args ? soai_nary(EXPR_PRODUCT, args, e->count) : NULL;
         free(args);
     }

@@ -48,18 +48,22 @@ typedef struct search {
 
 static int size_of(const soa_expr *e) {
     int n = 1;
-    for (int i = 0; i < e->count; ++i) n += size_of(e->arg[i]);
+    for (int i = 0; i < e->count; ++i)
+        n += size_of(e->arg[i]);
     return n;
 }
 static int inverses_in(const soa_expr *e) {
     int n = e->kind == EXPR_INVERSE;
-    for (int i = 0; i < e->count; ++i) n += inverses_in(e->arg[i]);
+    for (int i = 0; i < e->count; ++i)
+        n += inverses_in(e->arg[i]);
     return n;
 }
 /* Equal expressions have equal hashes. */
 static uint64_t hash_of(const soa_expr *e) {
-    uint64_t h = (uint64_t)e->kind * 31 + (uint64_t)(unsigned)e->leaf * 1009 + (uint64_t)(unsigned)e->count;
-    for (int i = 0; i < e->count; ++i) h = (h ^ hash_of(e->arg[i])) * 1099511628211u + 17;
+    uint64_t h =
+        (uint64_t)e->kind * 31 + (uint64_t)(unsigned)e->leaf * 1009 + (uint64_t)(unsigned)e->count;
+    for (int i = 0; i < e->count; ++i)
+        h = (h ^ hash_of(e->arg[i])) * 1099511628211u + 17;
     return h;
 }
 static int exhausted(search *s, long nodes) {
@@ -76,7 +80,8 @@ static void found(search *s, const soa_expr *e, int from, const char *rule) {
     /* The given form is always kept. */
     int fresh = s->count < s->room && (from < 0 || size_of(e) <= MOST_SIZE);
     const uint64_t hash = hash_of(e);
-    for (int i = 0; fresh && i < s->count; ++i) fresh = s->f[i].hash != hash || !soai_same(s->f[i].e, e);
+    for (int i = 0; fresh && i < s->count; ++i)
+        fresh = s->f[i].hash != hash || !soai_same(s->f[i].e, e);
     if (!fresh) {
         soa_expr_free(e);
         return;
@@ -97,7 +102,8 @@ static const soa_expr *with(const soa_expr *e, int i, const soa_expr *arg) {
         soa_expr_free(arg);
         return NULL;
     }
-    for (int j = 0; j < e->count; ++j) args[j] = j == i ? arg : soai_hold(e->arg[j]);
+    for (int j = 0; j < e->count; ++j)
+        args[j] = j == i ? arg : soai_hold(e->arg[j]);
     const soa_expr *out = soai_nary(e->kind, args, e->count);
     free(args);
     return out;
@@ -111,13 +117,15 @@ static const soa_expr *splice(const soa_expr *e, int first, int n, const soa_exp
         return NULL;
     }
     int count = 0;
-    for (int j = 0; j < first; ++j) args[count++] = soai_hold(e->arg[j]);
+    for (int j = 0; j < first; ++j)
+        args[count++] = soai_hold(e->arg[j]);
     const int unit = middle->kind == EXPR_LEAF && middle->leaf == LEAF_ID && e->count > n;
     if (unit)
         soa_expr_free(middle);
     else
         args[count++] = middle;
-    for (int j = first + n; j < e->count; ++j) args[count++] = soai_hold(e->arg[j]);
+    for (int j = first + n; j < e->count; ++j)
+        args[count++] = soai_hold(e->arg[j]);
     const soa_expr *out = soai_nary(EXPR_PRODUCT, args, count);
     free(args);
     return out;
@@ -142,10 +150,21 @@ static const soa_expr *wrap_none(void *c, const soa_expr *part) {
 }
 
 /* The factors of a term without its number. */
-static int factors(const soa_expr *term, double *scale, const soa_expr *const **list, const soa_expr *const *self) {
+static int factors(const soa_expr *term, double *scale, const soa_expr *const **list,
+                   const soa_expr *const *self) {
     *scale = 1;
-    if (term->kind == EXPR_SCALE) *scale = term->factor, term = term->arg[0], self = NULL;
-    *list = term->kind == EXPR_PRODUCT ? term->arg : self ? self : NULL;
+    if (term->kind == EXPR_SCALE) {
+        *scale = term->factor;
+        term = term->arg[0];
+        self = NULL;
+    }
+    if (term->kind == EXPR_PRODUCT) {
+        *list = term->arg;
+    } else if (self) {
+        *list = self;
+    } else {
+        *list = NULL;
+    }
     return term->kind == EXPR_PRODUCT ? term->count : 1;
 }
 /* A B x + A C y = A (B x + C y): terms i < j of a sum that begin with the same factors. */
@@ -154,23 +173,30 @@ static void collect(search *s, int from, const soa_expr *e, wrap_fn *wrap, void 
         for (int j = i + 1; j < e->count; ++j) {
             double si, sj;
             const soa_expr *const *fi, *const *fj;
-            const int ni = factors(e->arg[i], &si, &fi, NULL), nj = factors(e->arg[j], &sj, &fj, NULL);
+            const int ni = factors(e->arg[i], &si, &fi, NULL),
+                      nj = factors(e->arg[j], &sj, &fj, NULL);
             int same = 0;
-            while (fi && fj && same + 1 < ni && same + 1 < nj && soai_same(fi[same], fj[same])) ++same;
+            while (fi && fj && same + 1 < ni && same + 1 < nj && soai_same(fi[same], fj[same]))
+                ++same;
             if (!same) continue;
             if (exhausted(s, MOST_SIZE)) return;
             const soa_expr *rest[2] = {NULL, NULL},
-                           **args = soai_zeroed((size_t)(ni > nj ? ni : nj) + (size_t)e->count, sizeof *args);
+                           **args = soai_zeroed((size_t)(ni > nj ? ni : nj) + (size_t)e->count,
+                                                sizeof *args);
             if (!args) return;
             for (int side = 0; side < 2; ++side) {
                 const soa_expr *const *f = side ? fj : fi;
                 const int n = side ? nj : ni;
-                for (int k = same; k < n; ++k) args[k - same] = soai_hold(f[k]);
-                rest[side] = soai_unary(EXPR_SCALE, side ? sj / si : 1, soai_nary(EXPR_PRODUCT, args, n - same));
+                for (int k = same; k < n; ++k)
+                    args[k - same] = soai_hold(f[k]);
+                rest[side] = soai_unary(EXPR_SCALE, side ? sj / si : 1,
+                                        soai_nary(EXPR_PRODUCT, args, n - same));
             }
-            for (int k = 0; k < same; ++k) args[k] = soai_hold(fi[k]);
+            for (int k = 0; k < same; ++k)
+                args[k] = soai_hold(fi[k]);
             args[same] = soai_two(EXPR_SUM, rest[0], rest[1]);
-            const soa_expr *together = soai_unary(EXPR_SCALE, si, soai_nary(EXPR_PRODUCT, args, same + 1));
+            const soa_expr *together =
+                soai_unary(EXPR_SCALE, si, soai_nary(EXPR_PRODUCT, args, same + 1));
             int count = 0;
             for (int k = 0; k < e->count; ++k) {
                 if (k == i) args[count++] = together;
@@ -184,7 +210,8 @@ static void collect(search *s, int from, const soa_expr *e, wrap_fn *wrap, void 
 static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, void *c) {
     char name[64];
     if (exhausted(s, MOST_SIZE)) return;
-    if (e->kind == EXPR_LEAF && (e->leaf == LEAF_JACOB || e->leaf == LEAF_VELOCITY || e->leaf == LEAF_ALPHA)) {
+    if (e->kind == EXPR_LEAF &&
+        (e->leaf == LEAF_JACOB || e->leaf == LEAF_VELOCITY || e->leaf == LEAF_ALPHA)) {
         const soa_expr *d = NULL;
         snprintf(name, sizeof name, "definition of %s", soai_leaves[e->leaf].name);
         if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) == SOA_OK)
@@ -195,7 +222,8 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
         const int mass = e->arg[0]->kind == EXPR_LEAF && e->arg[0]->leaf == LEAF_MASS;
         if (x)
             found(s, wrap(c, x), from,
-                  mass ? "RJK91 (13), inverse of the innovations factorisation" : "RJK91 (12), inverse of a factor");
+                  mass ? "RJK91 (13), inverse of the innovations factorisation"
+                       : "RJK91 (12), inverse of a factor");
     }
     if (e->kind == EXPR_ADJOINT) {
         const soa_expr *x = e->arg[0];
@@ -203,7 +231,8 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
             const soa_expr **args = soai_zeroed((size_t)x->count, sizeof *args);
             for (int j = 0; args && j < x->count; ++j)
                 args[j] = soai_unary(EXPR_ADJOINT, 1, soai_hold(x->arg[x->count - 1 - j]));
-            if (args) found(s, wrap(c, soai_nary(EXPR_PRODUCT, args, x->count)), from, "(A B)' = B' A'");
+            if (args)
+                found(s, wrap(c, soai_nary(EXPR_PRODUCT, args, x->count)), from, "(A B)' = B' A'");
             free(args);
         }
         if (x->kind == EXPR_LEAF && x->leaf == LEAF_JACOB) {
@@ -218,8 +247,11 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
             const soa_expr *l = s->left[r];
             for (int i = 0; l && i + l->count <= e->count; ++i) {
                 int fits = 1;
-                for (int j = 0; j < l->count && fits; ++j) fits = soai_same(l->arg[j], e->arg[i + j]);
-                if (fits) found(s, wrap(c, splice(e, i, l->count, soai_hold(s->right[r]))), from, rules[r].name);
+                for (int j = 0; j < l->count && fits; ++j)
+                    fits = soai_same(l->arg[j], e->arg[i + j]);
+                if (fits)
+                    found(s, wrap(c, splice(e, i, l->count, soai_hold(s->right[r]))), from,
+                          rules[r].name);
             }
         }
         /* A (B + C) = A B + A C, only for a sum of vectors */
@@ -230,11 +262,13 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
             for (int j = 0; terms && j < x->count; ++j) {
                 const soa_expr *t = x->arg[j];
                 const double f = t->kind == EXPR_SCALE ? t->factor : 1;
-                terms[j] = soai_unary(
-                    EXPR_SCALE, f,
-                    soai_two(EXPR_PRODUCT, soai_hold(e->arg[i]), soai_hold(t->kind == EXPR_SCALE ? t->arg[0] : t)));
+                terms[j] = soai_unary(EXPR_SCALE, f,
+                                      soai_two(EXPR_PRODUCT, soai_hold(e->arg[i]),
+                                               soai_hold(t->kind == EXPR_SCALE ? t->arg[0] : t)));
             }
-            if (terms) found(s, wrap(c, splice(e, i, 2, soai_nary(EXPR_SUM, terms, x->count))), from, "multiplied out");
+            if (terms)
+                found(s, wrap(c, splice(e, i, 2, soai_nary(EXPR_SUM, terms, x->count))), from,
+                      "multiplied out");
             free(terms);
         }
     }
@@ -244,11 +278,15 @@ static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, vo
         const soa_expr **terms = soai_zeroed((size_t)x->count, sizeof *terms);
         for (int j = 0; terms && j < x->count; ++j) {
             const soa_expr *t = x->arg[j];
-            const int scaled = t->kind == EXPR_SCALE, unit = t->kind == EXPR_LEAF && t->leaf == LEAF_ID;
-            terms[j] =
-                unit ? soai_hold(e->arg[1])
-                     : soai_unary(EXPR_SCALE, scaled ? t->factor : 1,
-                                  soai_two(EXPR_PRODUCT, soai_hold(scaled ? t->arg[0] : t), soai_hold(e->arg[1])));
+            const int scaled = t->kind == EXPR_SCALE,
+                      unit = t->kind == EXPR_LEAF && t->leaf == LEAF_ID;
+            if (unit) {
+                terms[j] = soai_hold(e->arg[1]);
+            } else {
+                terms[j] = soai_unary(EXPR_SCALE, scaled ? t->factor : 1,
+                                      soai_two(EXPR_PRODUCT, soai_hold(scaled ? t->arg[0] : t),
+                                               soai_hold(e->arg[1])));
+            }
         }
         if (terms) found(s, wrap(c, soai_nary(EXPR_SUM, terms, x->count)), from, "multiplied out");
         free(terms);
@@ -284,7 +322,8 @@ soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *
     found(&s, soai_hold(expr), -1, "given");
     int best = 0;
     for (int i = 0; i < s.count; ++i) {
-        if (s.f[i].planned && (!s.f[best].planned || cheaper(&s.f[i].cost, &s.f[best].cost))) best = i;
+        if (s.f[i].planned && (!s.f[best].planned || cheaper(&s.f[i].cost, &s.f[best].cost)))
+            best = i;
         if (size_of(s.f[i].e) <= MOST_SIZE) neighbours(&s, i, s.f[i].e, wrap_none, NULL);
     }
     const soa_status status = s.count && soai_refusals() == before ? SOA_OK : SOA_E_MEMORY;
@@ -292,8 +331,12 @@ soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *
         if (fn) tell(&s, best, fn, user);
         *better = soai_hold(s.f[best].e);
     }
-    for (int i = 0; i < s.count; ++i) soa_expr_free(s.f[i].e);
-    for (int r = 0; r < RULES; ++r) soa_expr_free(s.left[r]), soa_expr_free(s.right[r]);
+    for (int i = 0; i < s.count; ++i)
+        soa_expr_free(s.f[i].e);
+    for (int r = 0; r < RULES; ++r) {
+        soa_expr_free(s.left[r]);
+        soa_expr_free(s.right[r]);
+    }
     free(s.f);
     return status;
 }

@@ -23,7 +23,8 @@ static unsigned place(int op, int a, int b, double number) {
 }
 static node find(const soa_scalar_graph *g, int op, int a, int b, double number) {
     for (int i = g->bucket[place(op, a, b, number)]; i >= 0; i = g->r[i].next)
-        if (g->r[i].op == op && g->r[i].a == a && g->r[i].b == b && !memcmp(&g->r[i].value, &number, sizeof number))
+        if (g->r[i].op == op && g->r[i].a == a && g->r[i].b == b &&
+            !memcmp(&g->r[i].value, &number, sizeof number))
             return i;
     return -1;
 }
@@ -32,12 +33,15 @@ node soai_make(soa_scalar_graph *g, int op, int a, int b, double number) {
     const node known = find(g, op, a, b, number);
     if (known >= 0) return known;
     if (g->count == g->room) {
-        graph_row *more = g->room < MOST_NODES ? soai_resized(g->r, (size_t)(2 * g->room + 1024) * sizeof *more) : NULL;
+        graph_row *more = g->room < MOST_NODES
+                              ? soai_resized(g->r, (size_t)(2 * g->room + 1024) * sizeof *more)
+                              : NULL;
         if (!more) {
             g->failed = 1;
             return 0;
         }
-        g->r = more, g->room = 2 * g->room + 1024;
+        g->r = more;
+        g->room = 2 * g->room + 1024;
     }
     const unsigned h = place(op, a, b, number);
     g->r[g->count] = (graph_row){op, a, b, g->body, g->part, number, g->bucket[h]};
@@ -81,9 +85,12 @@ static signed_node bare(const soa_scalar_graph *g, node x, int s) {
 static int row_of(signed_node p, signed_node q, int *a, int *b, int *sign) {
     if (p.x > q.x) {
         const signed_node t = p;
-        p = q, q = t;
+        p = q;
+        q = t;
     }
-    *a = p.x, *b = q.x, *sign = p.s;
+    *a = p.x;
+    *b = q.x;
+    *sign = p.s;
     return p.s == q.s ? ADD : SUBTRACT;
 }
 static node signed_value(soa_scalar_graph *g, node x, int sign) {
@@ -98,21 +105,25 @@ static node sum(soa_scalar_graph *g, node x, int s, node y, int t, int regroup) 
     const int op = row_of(p, q, &a, &b, &sign);
     if (both_constant(g, a, b)) {
         const double other = g->r[b].value;
-        return signed_value(g, made_of(g, op, a, b, g->r[a].value + (op == ADD ? other : -other)), sign);
+        return signed_value(g, made_of(g, op, a, b, g->r[a].value + (op == ADD ? other : -other)),
+                            sign);
     }
     const node known = find(g, op, a, b, 0);
     if (known >= 0) return signed_value(g, known, sign);
     for (int side = 0; regroup && side < 2;
          ++side) { /* if x + u exists, x + (u + v) costs one sum, and u + v may not be needed */
-        const signed_node whole = side ? p : q, other = side ? q : p;
+        const signed_node whole = side ? p : q;
+        const signed_node other = side ? q : p;
         const graph_row *r = g->r + whole.x;
         if (r->op != ADD && r->op != SUBTRACT) continue;
-        const signed_node part[2] = {bare(g, r->a, whole.s), bare(g, r->b, r->op == ADD ? whole.s : -whole.s)};
+        const signed_node part[2] = {bare(g, r->a, whole.s),
+                                     bare(g, r->b, r->op == ADD ? whole.s : -whole.s)};
         for (int k = 0; k < 2; ++k) {
             int i, j, there;
             const int what = row_of(other, part[k], &i, &j, &there);
             const node half = find(g, what, i, j, 0);
-            if (half >= 0 && half != whole.x) return sum(g, half, there, part[1 - k].x, part[1 - k].s, 0);
+            if (half >= 0 && half != whole.x)
+                return sum(g, half, there, part[1 - k].x, part[1 - k].s, 0);
         }
     }
     return signed_value(g, soai_make(g, op, a, b, 0), sign);
@@ -138,12 +149,15 @@ node soai_multiply(soa_scalar_graph *g, node x, node y) {
     if (g->r[y].op == NEGATE) return soai_negate(g, soai_multiply(g, x, g->r[y].a));
     if (g->r[y].op == CONSTANT) {
         const node t = x;
-        x = y, y = t;
+        x = y;
+        y = t;
     }
     if (g->r[x].op == CONSTANT) {
-        if (g->r[x].value < 0 && !g->r[x].a) return soai_negate(g, soai_multiply(g, soai_negate(g, x), y));
+        if (g->r[x].value < 0 && !g->r[x].a)
+            return soai_negate(g, soai_multiply(g, soai_negate(g, x), y));
         for (int k = 0; g->r[y].op == MULTIPLY && k < 2; ++k) { /* merge two constants */
-            const node c = k ? g->r[y].b : g->r[y].a, rest = k ? g->r[y].a : g->r[y].b;
+            const node c = k ? g->r[y].b : g->r[y].a;
+            const node rest = k ? g->r[y].a : g->r[y].b;
             if (g->r[c].op == CONSTANT) return soai_multiply(g, soai_multiply(g, x, c), rest);
         }
     }
@@ -160,7 +174,8 @@ node soai_reciprocal(soa_scalar_graph *g, node x) {
 }
 node soai_sine(soa_scalar_graph *g, node x) {
     if (g->r[x].op == CONSTANT) return soai_constant(g, sin(g->r[x].value));
-    return g->r[x].op == NEGATE ? soai_negate(g, soai_make(g, SINE, g->r[x].a, 0, 0)) : soai_make(g, SINE, x, 0, 0);
+    return g->r[x].op == NEGATE ? soai_negate(g, soai_make(g, SINE, g->r[x].a, 0, 0))
+                                : soai_make(g, SINE, x, 0, 0);
 }
 node soai_cosine(soa_scalar_graph *g, node x) {
     if (g->r[x].op == CONSTANT) return soai_constant(g, cos(g->r[x].value));
@@ -170,7 +185,12 @@ node soai_cosine(soa_scalar_graph *g, node x) {
 /* --- the graph of an expression --------------------------------------------------------------- */
 void soa_scalar_graph_free(soa_scalar_graph *g) {
     if (!g) return;
-    free(g->r), free(g->bucket), free(g->body_of), free(g->out), free(g->needed), free(g);
+    free(g->r);
+    free(g->bucket);
+    free(g->body_of);
+    free(g->out);
+    free(g->needed);
+    free(g);
 }
 static soa_status refuse(char *message, size_t room, const char *why) {
     if (room) snprintf(message, room, "%s", why);
@@ -182,7 +202,8 @@ static const soa_expr *solved_for(const soa_expr *e) {
     const soa_expr *mass = e->arg[0]->arg[0];
     if (mass->kind != EXPR_LEAF || mass->leaf != LEAF_MASS) return NULL;
     const soa_expr **rest = soai_zeroed((size_t)e->count, sizeof *rest);
-    for (int i = 1; rest && i < e->count; ++i) rest[i - 1] = soai_hold(e->arg[i]);
+    for (int i = 1; rest && i < e->count; ++i)
+        rest[i - 1] = soai_hold(e->arg[i]);
     const soa_expr *x = rest ? soai_nary(EXPR_PRODUCT, rest, e->count - 1) : NULL;
     free(rest);
     return x;
@@ -191,7 +212,8 @@ static const soa_expr *solved_for(const soa_expr *e) {
 static int mark(soa_scalar_graph *g) {
     g->needed = soai_zeroed((size_t)g->count + 1, 1);
     if (!g->needed) return 0;
-    for (int i = 0; i < g->out_count; ++i) g->needed[g->out[i]] = 1;
+    for (int i = 0; i < g->out_count; ++i)
+        g->needed[g->out[i]] = 1;
     for (int i = g->count - 1; i >= 0; --i)
         if (g->needed[i] && g->r[i].op >= ADD) {
             g->needed[g->r[i].a] = 1;
@@ -199,30 +221,37 @@ static int mark(soa_scalar_graph *g) {
         }
     return 1;
 }
-soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr, const soa_scalar_graph_options *options,
-                            soa_scalar_graph **graph, char *message, size_t room) {
+soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr,
+                                   const soa_scalar_graph_options *options,
+                                   soa_scalar_graph **graph, char *message, size_t room) {
     if (!message) room = 0;
     if (room) message[0] = 0;
     if (!machine || !expr || !graph) return SOA_E_ARGUMENT;
-    soa_scalar_graph_options o = options ? *options : (soa_scalar_graph_options){.axes = SOA_AXES_BODY};
+    soa_scalar_graph_options o =
+        options ? *options : (soa_scalar_graph_options){.axes = SOA_AXES_BODY};
     if (o.axes != SOA_AXES_BODY && o.axes != SOA_AXES_WORLD) return SOA_E_ARGUMENT;
     if (machine->model->nb > MOST_BODIES) {
         if (room)
-            snprintf(message, room, "%d bodies: scalar operations are counted and printed for at most %d",
+            snprintf(message, room,
+                     "%d bodies: scalar operations are counted and printed for at most %d",
                      (int)machine->model->nb, (int)MOST_BODIES);
         return SOA_E_ARGUMENT;
     }
     const unsigned before = soai_refusals();
     const soa_expr *x = o.by_matrix ? solved_for(expr) : soai_hold(expr);
     if (!x && soai_refusals() != before) return SOA_E_MEMORY;
-    if (!x) return refuse(message, room, "by the mass matrix: the expression must be inv(Mass) times a vector");
+    if (!x)
+        return refuse(message, room,
+                      "by the mass matrix: the expression must be inv(Mass) times a vector");
     soa_plan *plan = NULL;
     soa_status s = soa_plan_create(machine, x, &plan, message, room);
     soa_expr_free(x);
     if (s) return s;
     soa_scalar_graph *g = soai_zeroed(1, sizeof *g);
     if (g) {
-        *g = (soa_scalar_graph){.m = machine, .options = o, .out_count = machine->size[plan->values->v[plan->last].space]};
+        *g = (soa_scalar_graph){.m = machine,
+                                .options = o,
+                                .out_count = machine->size[plan->values->v[plan->last].space]};
         g->bucket = malloc(BUCKETS * sizeof *g->bucket);
         g->body_of = soai_zeroed((size_t)machine->model->nb + 1, sizeof *g->body_of);
         g->out = soai_zeroed((size_t)g->out_count + 1, sizeof *g->out);
@@ -233,7 +262,9 @@ soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr, c
         memset(g->bucket, 0xff, BUCKETS * sizeof *g->bucket);
         soai_constant(g, 0);
         if (!soai_graph_fill(g, plan, o.by_matrix, g->out))
-            s = refuse(message, room, "this plan has no scalar form: it solves in tip space, or uses vectors of vars");
+            s = refuse(
+                message, room,
+                "this plan has no scalar form: it solves in tip space, or uses vectors of vars");
         else if (g->singular)
             s = SOA_E_HINGE_SINGULAR;
         else if (g->failed || !mark(g))
@@ -261,8 +292,10 @@ const char *soa_scalar_graph_part_name(int part, const char **what) {
     if (what) *what = rows[part][1];
     return rows[part][0];
 }
-soa_status soa_scalar_graph_operations(const soa_scalar_graph *g, int body, int part, soa_count *count) {
-    if (!g || !count || body < 0 || body > g->m->model->nb || part < -1 || part >= PART_COUNT) return SOA_E_ARGUMENT;
+soa_status soa_scalar_graph_operations(const soa_scalar_graph *g, int body, int part,
+                                       soa_count *count) {
+    if (!g || !count || body < 0 || body > g->m->model->nb || part < -1 || part >= PART_COUNT)
+        return SOA_E_ARGUMENT;
     *count = (soa_count){0};
     for (int i = 0; i < g->count; ++i) {
         const graph_row *r = g->r + i;
@@ -275,7 +308,8 @@ soa_status soa_scalar_graph_operations(const soa_scalar_graph *g, int body, int 
     return SOA_OK;
 }
 
-soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, char **text, size_t *length) {
+soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, char **text,
+                                   size_t *length) {
     if (!g || !name || !text || !length) return SOA_E_ARGUMENT;
     const size_t room = 4096 + strlen(name) + 80 * (size_t)g->count + 80 * (size_t)g->out_count;
     size_t at = 0;
@@ -284,7 +318,8 @@ soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, 
 #define SAY(...) at += (size_t)snprintf(s + at, room - at, __VA_ARGS__)
     static const char *const arrays[] = {"q", "thd", "thdd", "T", "f0"};
     SAY("#include <math.h>\n"
-        "void %s(const double *q, const double *thd, const double *thdd, const double *T, const double *f0, "
+        "void %s(const double *q, const double *thd, const double *thdd, const double *T, const "
+        "double *f0, "
         "double *result) {\n"
         "    (void)q, (void)thd, (void)thdd, (void)T, (void)f0;\n",
         name);
@@ -301,9 +336,11 @@ soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, 
         default: SAY("x%d %c x%d;\n", r->a, "+-*/"[r->op - ADD], r -> b);
         }
     }
-    for (int i = 0; i < g->out_count; ++i) SAY("    result[%d] = x%d;\n", i, g->out[i]);
+    for (int i = 0; i < g->out_count; ++i)
+        SAY("    result[%d] = x%d;\n", i, g->out[i]);
     SAY("}\n");
 #undef SAY
-    *text = s, *length = at;
+    *text = s;
+    *length = at;
     return SOA_OK;
 }

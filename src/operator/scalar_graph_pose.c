@@ -21,7 +21,8 @@ static int coordinate_axis(const double u[3], int *sign) {
  * which costs nothing. */
 static int axis_of_rotation(const double A[9]) {
     int whole = 1, about = -1;
-    for (int j = 0; j < 9; ++j) whole &= A[j] == round(A[j]);
+    for (int j = 0; j < 9; ++j)
+        whole &= A[j] == round(A[j]);
     for (int k = 0; k < 3; ++k)
         if (A[4 * k] == 1) about = k;
     return whole ? 3 : about;
@@ -32,8 +33,12 @@ static void rotation_about(soa_scalar_graph *g, const double u[3], node q, node 
         for (int j = 0; j < 3; ++j) {
             const int k = 3 - i - j;
             const node x = multiply(t, constant(clean(u[i] * u[j])));
-            R[3 * i + j] =
-                i == j ? add(x, c) : add(x, multiply(s, constant(((j - i + 3) % 3 == 1 ? -1 : 1) * clean(u[k]))));
+            if (i == j) {
+                R[3 * i + j] = add(x, c);
+            } else {
+                R[3 * i + j] =
+                    add(x, multiply(s, constant(((j - i + 3) % 3 == 1 ? -1 : 1) * clean(u[k]))));
+            }
         }
 }
 static void quaternion(soa_scalar_graph *g, const node e[4], node R[9]) {
@@ -42,7 +47,8 @@ static void quaternion(soa_scalar_graph *g, const node e[4], node R[9]) {
         for (int j = 0; j < 3; ++j) {
             const int n = (i + 1) % 3, l = (i + 2) % 3, k = 3 - i - j;
             if (i == j) {
-                R[3 * i + j] = subtract(one, multiply(two, add(multiply(v[n], v[n]), multiply(v[l], v[l]))));
+                R[3 * i + j] =
+                    subtract(one, multiply(two, add(multiply(v[n], v[n]), multiply(v[l], v[l]))));
             } else {
                 const node a = multiply(v[i], v[j]), b = multiply(w, v[k]);
                 R[3 * i + j] = multiply(two, (j - i + 3) % 3 == 1 ? subtract(a, b) : add(a, b));
@@ -51,7 +57,10 @@ static void quaternion(soa_scalar_graph *g, const node e[4], node R[9]) {
 }
 static void put_turn(soa_scalar_graph *g, passage *way, int k, int sign, node angle) {
     graph_step *t = next_step(way, STEP_TURN);
-    t->k = k, t->sign = sign, t->angle = angle, t->c = soai_cosine(g, angle);
+    t->k = k;
+    t->sign = sign;
+    t->angle = angle;
+    t->c = soai_cosine(g, angle);
     t->s = sign > 0 ? soai_sine(g, angle) : negate(soai_sine(g, angle));
 }
 static void put_move(soa_scalar_graph *g, passage *way, const node p[3]) {
@@ -69,12 +78,16 @@ static void put_joint_turn(soa_scalar_graph *g, passage *way, const double u[3],
 }
 /* The placement: rotation A after the joint, origin p. `slide` is the joint's displacement, in the
  * axes before A. */
-static void put_placement(soa_scalar_graph *g, passage *way, const double A[9], const double p[3], const node slide[3]) {
+static void put_placement(soa_scalar_graph *g, passage *way, const double A[9], const double p[3],
+                          const node slide[3]) {
     const int about = axis_of_rotation(A);
     node origin[3], before[3] = {slide[0], slide[1], slide[2]};
-    for (int j = 0; j < 3; ++j) origin[j] = parameter(p[j]);
-    graph_step *joint = way->count ? way->step + way->count - 1 : NULL, rotation = {.kind = STEP_ROTATE};
-    for (int j = 0; j < 9; ++j) rotation.R[j] = constant(A[j]);
+    for (int j = 0; j < 3; ++j)
+        origin[j] = parameter(p[j]);
+    graph_step *joint = way->count ? way->step + way->count - 1 : NULL,
+               rotation = {.kind = STEP_ROTATE};
+    for (int j = 0; j < 9; ++j)
+        rotation.R[j] = constant(A[j]);
     const int planar = about >= 0 && about < 3, i = (about + 1) % 3, j = (about + 2) % 3;
     /* About the joint's own axis: one rotation. */
     if (planar && joint && joint->kind == STEP_TURN && joint->k == about) {
@@ -88,7 +101,8 @@ static void put_placement(soa_scalar_graph *g, passage *way, const double A[9], 
          * component */
         const int k = joint && joint->kind == STEP_TURN ? joint->k : -1;
         double along = 0, left = 0;
-        for (int r = 0; k >= 0 && r < 3; ++r) along += p[r] * A[3 * r + k];
+        for (int r = 0; k >= 0 && r < 3; ++r)
+            along += p[r] * A[3 * r + k];
         for (int r = 0; k >= 0 && r < 3; ++r)
             if (r != about) left += fabs(p[r] - along * A[3 * r + k]);
         if (k >= 0 && left < 1e-14 * fabs(along)) {
@@ -97,20 +111,25 @@ static void put_placement(soa_scalar_graph *g, passage *way, const double A[9], 
         }
         put_move(g, way, before);
         graph_step *t = next_step(way, STEP_TURN);
-        t->k = about, t->sign = 1, t->c = constant(A[3 * i + i]), t->s = constant(A[3 * j + i]);
+        t->k = about;
+        t->sign = 1;
+        t->c = constant(A[3 * i + i]);
+        t->s = constant(A[3 * j + i]);
         t->angle = constant(atan2(A[3 * j + i], A[3 * i + i]));
         memset(before, 0, sizeof before);
     } else {
         turn(g, &rotation, 0, before, before);
         if (about < 0 && joint && way->count == 1) { /* one matrix for both */
             graph_step both = {.kind = STEP_ROTATE};
-            for (int r = 0; r < 3; ++r) turn(g, joint, 1, rotation.R + 3 * r, both.R + 3 * r);
+            for (int r = 0; r < 3; ++r)
+                turn(g, joint, 1, rotation.R + 3 * r, both.R + 3 * r);
             *joint = both;
         } else if (about < 0 || A[0] != 1 || A[4] != 1) {
             *next_step(way, STEP_ROTATE) = rotation;
         }
     }
-    for (int r = 0; r < 3; ++r) origin[r] = add(origin[r], before[r]);
+    for (int r = 0; r < 3; ++r)
+        origin[r] = add(origin[r], before[r]);
     put_move(g, way, origin);
 }
 static void pose(soa_scalar_graph *g, int i) {
@@ -121,21 +140,30 @@ static void pose(soa_scalar_graph *g, int i) {
     double A[9], p[3];
     node slide[3] = {0}, q[7];
     /* Indices that do not exist are not used. */
-    for (int j = 0; j < 7; ++j) q[j] = input(g, IN_Q, b->iq + j);
-    for (int j = 0; j < 9; ++j) A[j] = clean(b->R0[j] + b->R1[j]);
-    for (int j = 0; j < 3; ++j) p[j] = fabs(b->p[j]) < 1e-15 ? 0 : b->p[j];
+    for (int j = 0; j < 7; ++j)
+        q[j] = input(g, IN_Q, b->iq + j);
+    for (int j = 0; j < 9; ++j)
+        A[j] = clean(b->R0[j] + b->R1[j]);
+    for (int j = 0; j < 3; ++j)
+        p[j] = fabs(b->p[j]) < 1e-15 ? 0 : b->p[j];
     for (int c = 0; c < b->nv; ++c)
         for (int j = 0; j < 6; ++j) {
             const double h = view->dof[b->iv + c].H[j];
             o->H[6 * c + j] = constant(fabs(h) <= 1 ? clean(h) : h);
         }
-    if (b->type == SOAI_JOINT_REVOLUTE || b->type == SOAI_JOINT_PRISMATIC || b->type == SOAI_JOINT_SPHERICAL ||
-        b->type == SOAI_JOINT_FREE)
-        for (int c = 0; c < b->nv; ++c)
-            for (int j = 0; j < 6; ++j)
-                o->H[6 * c + j] = b->nv > 1
-                                      ? constant(j == c)
-                                      : constant((j < 3) == (b->type == SOAI_JOINT_REVOLUTE) ? clean(u[j % 3]) : 0);
+    if (b->type == SOAI_JOINT_REVOLUTE || b->type == SOAI_JOINT_PRISMATIC ||
+        b->type == SOAI_JOINT_SPHERICAL || b->type == SOAI_JOINT_FREE) {
+        for (int c = 0; c < b->nv; ++c) {
+            for (int j = 0; j < 6; ++j) {
+                if (b->nv > 1) {
+                    o->H[6 * c + j] = constant(j == c);
+                } else {
+                    o->H[6 * c + j] =
+                        constant((j < 3) == (b->type == SOAI_JOINT_REVOLUTE) ? clean(u[j % 3]) : 0);
+                }
+            }
+        }
+    }
     switch (b->type) {
     case SOAI_JOINT_REVOLUTE: put_joint_turn(g, &o->in, u, q[0]); break;
     case SOAI_JOINT_HELICAL:
@@ -145,24 +173,29 @@ static void pose(soa_scalar_graph *g, int i) {
     case SOAI_JOINT_PRISMATIC:
         for (int j = 0; j < 3; ++j) { /* slide is in the parent's axes */
             double before = 0;
-            for (int r = 0; r < 3; ++r) before += A[3 * r + j] * b->slide[r];
-            slide[j] =
-                multiply(q[b->type == SOAI_JOINT_CYLINDRICAL], constant(fabs(before) < 1e-15 ? 0 : clean(before)));
+            for (int r = 0; r < 3; ++r)
+                before += A[3 * r + j] * b->slide[r];
+            slide[j] = multiply(q[b->type == SOAI_JOINT_CYLINDRICAL],
+                                constant(fabs(before) < 1e-15 ? 0 : clean(before)));
         }
         break;
     case SOAI_JOINT_UNIVERSAL: {
         put_joint_turn(g, &o->in, H1, q[1]);
         node axis[3];
-        for (int j = 0; j < 3; ++j) axis[j] = constant(clean(u[j]));
+        for (int j = 0; j < 3; ++j)
+            axis[j] = constant(clean(u[j]));
         turn(g, o->in.step, 1, axis, o->H);
-        for (int j = 3; j < 6; ++j) o->H[j] = 0;
+        for (int j = 3; j < 6; ++j)
+            o->H[j] = 0;
         put_joint_turn(g, &o->in, u, q[0]);
         break;
     }
     case SOAI_JOINT_PLANAR:
         put_joint_turn(g, &o->in, u, q[2]);
-        for (int j = 0; j < 3; ++j) slide[j] = add(multiply(q[0], o->H[3 + j]), multiply(q[1], o->H[9 + j]));
-        for (int c = 0; c < 2; ++c) turn(g, o->in.step, 1, o->H + 6 * c + 3, o->H + 6 * c + 3);
+        for (int j = 0; j < 3; ++j)
+            slide[j] = add(multiply(q[0], o->H[3 + j]), multiply(q[1], o->H[9 + j]));
+        for (int c = 0; c < 2; ++c)
+            turn(g, o->in.step, 1, o->H + 6 * c + 3, o->H + 6 * c + 3);
         break;
     case SOAI_JOINT_SPHERICAL:
     case SOAI_JOINT_FREE:
@@ -172,13 +205,22 @@ static void pose(soa_scalar_graph *g, int i) {
     default: break;
     }
     put_placement(g, &o->in, A, p, slide);
-    for (int j = 0; j < 10; ++j) o->M[j] = parameter(b->M[j]);
+    for (int j = 0; j < 10; ++j)
+        o->M[j] = parameter(b->M[j]);
 }
 /* The body's axes in the world: one rotation while all are about the same coordinate axis, else a
  * matrix. */
-static void world_axes(soa_scalar_graph *g, const passage *parent, const passage *in, passage *out) {
+static void world_axes(soa_scalar_graph *g, const passage *parent, const passage *in,
+                       passage *out) {
     const graph_step *up = parent->count ? parent->step : NULL;
-    int k = up ? up->kind == STEP_TURN ? up->k : -2 : -1, one = k != -2, sign = up ? up->sign : 1;
+    int k;
+    if (up) {
+        k = up->kind == STEP_TURN ? up->k : -2;
+    } else {
+        k = -1;
+    }
+    int one = k != -2;
+    int sign = up ? up->sign : 1;
     node angle = up ? up->angle : 0;
     for (int n = 0; n < in->count && one; ++n) {
         const graph_step *t = in->step + n;
@@ -199,7 +241,8 @@ static void world_axes(soa_scalar_graph *g, const passage *parent, const passage
         /* Row r of the parent's R, times the steps. */
         node e[3] = {constant(r == 0), constant(r == 1), constant(r == 2)};
         if (up) turn(g, up, 1, e, e);
-        for (int n = in->count - 1; n >= 0; --n) turn(g, in->step + n, 1, e, e);
+        for (int n = in->count - 1; n >= 0; --n)
+            turn(g, in->step + n, 1, e, e);
         memcpy(t->R + 3 * r, e, sizeof e);
     }
 }
@@ -211,7 +254,8 @@ static void to_world(soa_scalar_graph *g, int i) {
     node p[3] = {0};
     for (int n = 0; n < o->in.count; ++n) { /* the origin in the parent's axes */
         const graph_step *t = o->in.step + n;
-        for (int j = 0; t->kind == STEP_MOVE && j < 3; ++j) p[j] = add(p[j], t->p[j]);
+        for (int j = 0; t->kind == STEP_MOVE && j < 3; ++j)
+            p[j] = add(p[j], t->p[j]);
         turn(g, t, 0, p, p);
     }
     if (parent->count) turn(g, parent->step, 0, p, p);
@@ -220,8 +264,10 @@ static void to_world(soa_scalar_graph *g, int i) {
     put_move(g, &o->in, p);
     if (!o->world.count) return;
     const graph_step *t = o->world.step;
-    for (int c = 0; c < b->nv; ++c)
-        turn(g, t, 0, o->H + 6 * c, o->H + 6 * c), turn(g, t, 0, o->H + 6 * c + 3, o->H + 6 * c + 3);
+    for (int c = 0; c < b->nv; ++c) {
+        turn(g, t, 0, o->H + 6 * c, o->H + 6 * c);
+        turn(g, t, 0, o->H + 6 * c + 3, o->H + 6 * c + 3);
+    }
     rigid_inward(g, &o->world, 1, o->M);
 }
 void soai_graph_pose(soa_scalar_graph *g) {
@@ -229,7 +275,8 @@ void soai_graph_pose(soa_scalar_graph *g) {
     for (int i = 1; i <= view->nb; ++i) {
         const soai_body_double *b = view->body + i;
         graph_body *o = g->body_of + i;
-        g->body = i, g->part = PART_POSE;
+        g->body = i;
+        g->part = PART_POSE;
         pose(g, i);
         if (g->options.axes == SOA_AXES_WORLD) to_world(g, i);
         o->free_axes = b->nv > 0;
@@ -237,13 +284,16 @@ void soai_graph_pose(soa_scalar_graph *g) {
             int others = 0;
             for (int j = 0; j < 6; ++j) {
                 const node h = o->H[6 * c + j];
-                if (IS(h, 1) || IS(h, -1))
-                    o->unit[c] = j + 1, o->sign[c] = IS(h, 1) ? 1 : -1;
-                else
+                if (IS(h, 1) || IS(h, -1)) {
+                    o->unit[c] = j + 1;
+                    o->sign[c] = IS(h, 1) ? 1 : -1;
+                } else {
                     others += !IS(h, 0);
+                }
             }
             o->free_axes &= o->unit[c] && !others && view->dof[b->iv + c].armature == 0;
-            for (int d = 0; d < c; ++d) o->free_axes &= o->unit[d] != o->unit[c];
+            for (int d = 0; d < c; ++d)
+                o->free_axes &= o->unit[d] != o->unit[c];
         }
     }
 }

@@ -12,25 +12,31 @@
 #include <stdlib.h>
 
 /* --- joints ----------------------------------------------------------------------------------- */
-static void columns_of(soa_scalar_graph *g, int i, int nv, const node *x, node y[6]) { /* y = H' x */
+/* y = H' x */
+static void columns_of(soa_scalar_graph *g, int i, int nv, const node *x, node y[6]) {
     for (int j = 0; j < 6; ++j) {
         y[j] = 0;
-        for (int c = 0; c < nv; ++c) y[j] = multiply_add(g, g->body_of[i].H[6 * c + j], x[c], y[j]);
+        for (int c = 0; c < nv; ++c)
+            y[j] = multiply_add(g, g->body_of[i].H[6 * c + j], x[c], y[j]);
     }
 }
 static void rows_of(soa_scalar_graph *g, int i, int nv, const node f[6], node *x) { /* x = H f */
     for (int c = 0; c < nv; ++c) {
         x[c] = 0;
-        for (int j = 0; j < 6; ++j) x[c] = multiply_add(g, g->body_of[i].H[6 * c + j], f[j], x[c]);
+        for (int j = 0; j < 6; ++j)
+            x[c] = multiply_add(g, g->body_of[i].H[6 * c + j], f[j], x[c]);
     }
 }
 static void hinge_solve(soa_scalar_graph *g, int i, int n, node *x) { /* x = inv(D) x */
     const node *D = g->body_of[i].D;
     for (int r = 1; r < n; ++r)
-        for (int m = 0; m < r; ++m) x[r] = subtract(x[r], multiply(D[n * r + m], x[m]));
-    for (int r = 0; r < n; ++r) x[r] = multiply(x[r], D[n * r + r]);
+        for (int m = 0; m < r; ++m)
+            x[r] = subtract(x[r], multiply(D[n * r + m], x[m]));
+    for (int r = 0; r < n; ++r)
+        x[r] = multiply(x[r], D[n * r + r]);
     for (int r = n - 1; r-- > 0;)
-        for (int m = r + 1; m < n; ++m) x[r] = subtract(x[r], multiply(D[n * m + r], x[m]));
+        for (int m = r + 1; m < n; ++m)
+            x[r] = subtract(x[r], multiply(D[n * m + r], x[m]));
 }
 /* The dof whose column of H' is 1 or -1 at component j, all other columns being
  * zero there; or -1. */
@@ -65,31 +71,37 @@ static void articulate_all(soa_scalar_graph *g) {
             node e[6] = {0}, f[6];
             e[c] = constant(1);
             rigid(g, g->body_of[i].M, e, f);
-            for (int r = 0; r < 6; ++r) g->body_of[i].P[6 * r + c] = f[r];
+            for (int r = 0; r < 6; ++r)
+                g->body_of[i].P[6 * r + c] = f[r];
         }
     for (int i = view->nb; i >= 1; --i) {
         const soai_body_double *b = view->body + i;
         graph_body *o = g->body_of + i;
         const int n = b->nv;
         node *P = o->P, *D = o->D, *U = o->U, x[6], after[36];
-        g->body = i, g->part = PART_GAIN;
+        g->body = i;
+        g->part = PART_GAIN;
         for (int c = 0; c < n; ++c)
             for (int r = 0; r < 6; ++r) {
                 node y = 0;
-                for (int j = 0; j < 6; ++j) y = multiply_add(g, P[6 * r + j], o->H[6 * c + j], y);
+                for (int j = 0; j < 6; ++j)
+                    y = multiply_add(g, P[6 * r + j], o->H[6 * c + j], y);
                 U[6 * c + r] = y;
             }
         for (int c = 0; c < n; ++c) {
             rows_of(g, i, n, U + 6 * c, x);
-            for (int r = 0; r < n; ++r) D[n * r + c] = x[r];
+            for (int r = 0; r < n; ++r)
+                D[n * r + c] = x[r];
             D[n * c + c] = add(D[n * c + c], constant(view->dof[b->iv + c].armature));
         }
         /* L d L', d inverted; the upper triangle keeps L d for later columns. */
         for (int j = 0; j < n; ++j) {
-            for (int m = 0; m < j; ++m) D[n * j + j] = subtract(D[n * j + j], multiply(D[n * j + m], D[n * m + j]));
+            for (int m = 0; m < j; ++m)
+                D[n * j + j] = subtract(D[n * j + j], multiply(D[n * j + m], D[n * m + j]));
             const node inverse = soai_reciprocal(g, D[n * j + j]);
             for (int r = j + 1; r < n; ++r) {
-                for (int m = 0; m < j; ++m) D[n * r + j] = subtract(D[n * r + j], multiply(D[n * r + m], D[n * m + j]));
+                for (int m = 0; m < j; ++m)
+                    D[n * r + j] = subtract(D[n * r + j], multiply(D[n * r + m], D[n * m + j]));
                 D[n * j + r] = D[n * r + j];
                 D[n * r + j] = multiply(D[n * r + j], inverse);
             }
@@ -97,9 +109,16 @@ static void articulate_all(soa_scalar_graph *g) {
         }
         for (int j = 0; j < 6; ++j) {
             const int axis = axis_of(o, n, j);
-            for (int c = 0; c < n; ++c) x[c] = axis < 0 ? U[6 * c + j] : constant(c == axis ? o->sign[c] : 0);
+            for (int c = 0; c < n; ++c) {
+                if (axis < 0) {
+                    x[c] = U[6 * c + j];
+                } else {
+                    x[c] = constant(c == axis ? o->sign[c] : 0);
+                }
+            }
             if (axis < 0) hinge_solve(g, i, n, x);
-            for (int c = 0; c < n; ++c) o->G[6 * c + j] = x[c];
+            for (int c = 0; c < n; ++c)
+                o->G[6 * c + j] = x[c];
         }
         if (!b->parent) continue;
         g->part = PART_P_UPDATE;
@@ -109,20 +128,23 @@ static void articulate_all(soa_scalar_graph *g) {
                 if (axis_of(o, n, r) >= 0 || axis_of(o, n, c) >= 0)
                     y = 0; /* H P+ = 0 */
                 else
-                    for (int m = 0; m < n; ++m) y = subtract(y, multiply(U[6 * m + r], o->G[6 * m + c]));
+                    for (int m = 0; m < n; ++m)
+                        y = subtract(y, multiply(U[6 * m + r], o->G[6 * m + c]));
                 after[6 * r + c] = after[6 * c + r] = y;
             }
         inertia_inward(g, &o->in, after);
         g->part = PART_P_MOVE;
         node *out = g->body_of[b->parent].P;
         for (int r = 0; r < 6; ++r)
-            for (int c = r; c < 6; ++c) out[6 * c + r] = out[6 * r + c] = add(out[6 * r + c], after[6 * r + c]);
+            for (int c = r; c < 6; ++c)
+                out[6 * c + r] = out[6 * r + c] = add(out[6 * r + c], after[6 * r + c]);
     }
 }
 /* --- composite inertias, R87 (32), (33); FO00 (9) --------------------------------------------- */
 static void compose_all(soa_scalar_graph *g) {
     const soai_view_double *view = &g->m->work->view;
-    for (int i = 1; i <= view->nb; ++i) memcpy(g->body_of[i].Mc, g->body_of[i].M, sizeof g->body_of[i].M);
+    for (int i = 1; i <= view->nb; ++i)
+        memcpy(g->body_of[i].Mc, g->body_of[i].M, sizeof g->body_of[i].M);
     for (int i = view->nb; i >= 1; --i) {
         const int parent = view->body[i].parent;
         node moved[10];
@@ -131,7 +153,13 @@ static void compose_all(soa_scalar_graph *g) {
         memcpy(moved, g->body_of[i].Mc, sizeof moved);
         rigid_inward(g, &g->body_of[i].in, 0, moved);
         for (int j = 0; j < 10; ++j) {
-            g->part = j == 0 ? PART_MC_MASS : j < 4 ? PART_MC_CENTRE : PART_MC_INERTIA;
+            if (j == 0) {
+                g->part = PART_MC_MASS;
+            } else if (j < 4) {
+                g->part = PART_MC_CENTRE;
+            } else {
+                g->part = PART_MC_INERTIA;
+            }
             g->body_of[parent].Mc[j] = add(g->body_of[parent].Mc[j], moved[j]);
         }
     }
@@ -144,7 +172,8 @@ static int mass_solve(soa_scalar_graph *g, node *x) {
     node *M = soai_zeroed((size_t)n * (size_t)n + 1, sizeof *M);
     int *owner = soai_zeroed((size_t)n + 1, sizeof *owner);
     if (!M || !owner) {
-        free(M), free(owner);
+        free(M);
+        free(owner);
         return 0;
     }
 #define AT(r, c) M[(size_t)n * (size_t)(r) + (size_t)(c)]
@@ -165,7 +194,8 @@ static int mass_solve(soa_scalar_graph *g, node *x) {
                 marks(g, PART_COLUMN_TURN, PART_COLUMN_MOVE);
                 if (a->parent) force_inward(g, &g->body_of[k].in, f, f);
             }
-            AT(b->iv + c, b->iv + c) = add(AT(b->iv + c, b->iv + c), constant(view->dof[b->iv + c].armature));
+            AT(b->iv + c, b->iv + c) =
+                add(AT(b->iv + c, b->iv + c), constant(view->dof[b->iv + c].armature));
         }
     }
     g->part = PART_FACTOR;
@@ -174,22 +204,26 @@ static int mass_solve(soa_scalar_graph *g, node *x) {
         AT(k, k) = soai_reciprocal(g, AT(k, k));
         for (int i = k - 1; i >= 0; --i) {
             const node l = multiply(AT(k, i), AT(k, k));
-            for (int j = i; j >= 0; --j) AT(i, j) = subtract(AT(i, j), multiply(l, AT(k, j)));
+            for (int j = i; j >= 0; --j)
+                AT(i, j) = subtract(AT(i, j), multiply(l, AT(k, j)));
             AT(k, i) = l;
         }
     }
     g->part = PART_SOLVE;
     for (int k = n - 1; k >= 0; --k) {
         g->body = owner[k];
-        for (int i = k - 1; i >= 0; --i) x[i] = subtract(x[i], multiply(AT(k, i), x[k]));
+        for (int i = k - 1; i >= 0; --i)
+            x[i] = subtract(x[i], multiply(AT(k, i), x[k]));
     }
     for (int k = 0; k < n; ++k) {
         g->body = owner[k];
         x[k] = multiply(x[k], AT(k, k));
-        for (int i = 0; i < k; ++i) x[k] = subtract(x[k], multiply(AT(k, i), x[i]));
+        for (int i = 0; i < k; ++i)
+            x[k] = subtract(x[k], multiply(AT(k, i), x[i]));
     }
 #undef AT
-    free(M), free(owner);
+    free(M);
+    free(owner);
     return 1;
 }
 
@@ -204,17 +238,23 @@ typedef struct sources {
 static int gather(const builder *bl, int v, double factor, sources *s) {
     const value *x = bl->v + v;
     if (x->code == OP_SUM)
-        return gather(bl, x->a, factor * x->x, s) && (x->b < 0 || gather(bl, x->b, factor * x->y, s));
+        return gather(bl, x->a, factor * x->x, s) &&
+               (x->b < 0 || gather(bl, x->b, factor * x->y, s));
     int torque = 0;
-    if (x->code == OP_SHIFT && bl->v[x->a].code == OP_X && bl->v[bl->v[x->a].a].code == OP_G)
-        v = bl->v[bl->v[x->a].a].a, torque = 1;
+    if (x->code == OP_SHIFT && bl->v[x->a].code == OP_X && bl->v[bl->v[x->a].a].code == OP_G) {
+        v = bl->v[bl->v[x->a].a].a;
+        torque = 1;
+    }
     if (s->count == MOST_SOURCES) return 0;
-    s->value[s->count] = v, s->torque[s->count] = torque, s->factor[s->count++] = factor;
+    s->value[s->count] = v;
+    s->torque[s->count] = torque;
+    s->factor[s->count++] = factor;
     return 1;
 }
 static void sources_of(const builder *bl, int v, sources *s) {
     *s = (sources){0};
-    if (!gather(bl, bl->v[v].a, 1, s)) *s = (sources){.count = 1, .value = {bl->v[v].a}, .factor = {1}};
+    if (!gather(bl, bl->v[v].a, 1, s))
+        *s = (sources){.count = 1, .value = {bl->v[v].a}, .factor = {1}};
 }
 /* Marks the values that the result needs when psi takes its sources as above. */
 static void want(const builder *bl, int v, char *wanted) {
@@ -223,7 +263,8 @@ static void want(const builder *bl, int v, char *wanted) {
     if (bl->v[v].code == OP_PSI) {
         sources s;
         sources_of(bl, v, &s);
-        for (int i = 0; i < s.count; ++i) want(bl, s.value[i], wanted);
+        for (int i = 0; i < s.count; ++i)
+            want(bl, s.value[i], wanted);
         return;
     }
     if (bl->v[v].code == OP_INPUT) return;
@@ -241,31 +282,36 @@ static void filter_step(soa_scalar_graph *g, const builder *bl, node **slot, int
     for (int k = 0; k < s.count; ++k)
         for (int j = 0; j < (s.torque[k] ? n : 6); ++j) {
             node *to = s.torque[k] ? torque + j : y + j;
-            *to = multiply_add(g, constant(s.factor[k]), slot[s.value[k]][(s.torque[k] ? b->iv : 6 * i) + j], *to);
+            *to = multiply_add(g, constant(s.factor[k]),
+                               slot[s.value[k]][(s.torque[k] ? b->iv : 6 * i) + j], *to);
         }
     if (!b->parent) return;
     g->part = PART_INNOVATION;
     rows_of(g, i, n, y, e);
-    for (int c = 0; c < n; ++c) e[c] = subtract(torque[c], e[c]);
+    for (int c = 0; c < n; ++c)
+        e[c] = subtract(torque[c], e[c]);
     g->part = PART_Z_UPDATE;
     for (int j = 0; j < 6; ++j) {
         const int axis = axis_of(o, n, j);
         z[j] = y[j];
-        for (int c = 0; axis < 0 && c < n; ++c) z[j] = multiply_add(g, o->G[6 * c + j], e[c], z[j]);
+        for (int c = 0; axis < 0 && c < n; ++c)
+            z[j] = multiply_add(g, o->G[6 * c + j], e[c], z[j]);
         /* H z+ = T */
         if (axis >= 0) z[j] = o->sign[axis] > 0 ? torque[axis] : negate(torque[axis]);
     }
     marks(g, PART_Z_TURN, PART_Z_MOVE);
     force_inward(g, &o->in, z, z);
     g->part = PART_Z_MOVE;
-    for (int j = 0; j < 6; ++j) slot[self][6 * b->parent + j] = add(slot[self][6 * b->parent + j], z[j]);
+    for (int j = 0; j < 6; ++j)
+        slot[self][6 * b->parent + j] = add(slot[self][6 * b->parent + j], z[j]);
 }
 static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
     const soai_view_double *view = &g->m->work->view;
     const soai_body_double *b = view->body + i;
     const graph_body *o = g->body_of + i;
     const value *v = bl->v + self;
-    const node *x = v->a >= 0 ? slot[v->a] + 6 * i : NULL, *xj = v->a >= 0 ? slot[v->a] + b->iv : NULL;
+    const node *x = v->a >= 0 ? slot[v->a] + 6 * i : NULL;
+    const node *xj = v->a >= 0 ? slot[v->a] + b->iv : NULL;
     node *all = slot[self], *y = all + 6 * i, *yj = all + b->iv, t[6] = {0}, e[6];
     const int n = b->nv;
     marks(g, PART_PHI, PART_PHI);
@@ -274,15 +320,18 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
     case OP_PSI: filter_step(g, bl, slot, self, i); break;
     case OP_PHI:
         g->part = PART_PHI;
-        for (int j = 0; j < 6; ++j) y[j] = add(y[j], x[j]);
+        for (int j = 0; j < 6; ++j)
+            y[j] = add(y[j], x[j]);
         if (!b->parent) break;
         force_inward(g, &o->in, y, e);
-        for (int j = 0; j < 6; ++j) all[6 * b->parent + j] = add(all[6 * b->parent + j], e[j]);
+        for (int j = 0; j < 6; ++j)
+            all[6 * b->parent + j] = add(all[6 * b->parent + j], e[j]);
         break;
     case OP_PHI_T:
         g->part = PART_PHI;
         if (b->parent) motion_outward(g, &o->in, all + 6 * b->parent, t);
-        for (int j = 0; j < 6; ++j) y[j] = add(x[j], t[j]);
+        for (int j = 0; j < 6; ++j)
+            y[j] = add(x[j], t[j]);
         break;
     case OP_PSI_T: {
         node back[6] = {0};
@@ -297,10 +346,12 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
         break;
     }
     case OP_SHIFT:
-        for (int j = 0; b->parent && j < 6; ++j) all[6 * b->parent + j] = add(all[6 * b->parent + j], x[j]);
+        for (int j = 0; b->parent && j < 6; ++j)
+            all[6 * b->parent + j] = add(all[6 * b->parent + j], x[j]);
         break;
     case OP_SHIFT_T:
-        for (int j = 0; j < 6; ++j) y[j] = b->parent ? slot[v->a][6 * b->parent + j] : 0;
+        for (int j = 0; j < 6; ++j)
+            y[j] = b->parent ? slot[v->a][6 * b->parent + j] : 0;
         break;
     case OP_X: force_inward(g, &o->in, x, y); break;
     case OP_X_T: motion_outward(g, &o->in, x, y); break;
@@ -313,7 +364,8 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
         g->part = PART_Z_UPDATE;
         for (int j = 0; j < 6; ++j) {
             t[j] = 0;
-            for (int c = 0; c < n; ++c) t[j] = multiply_add(g, o->G[6 * c + j], xj[c], t[j]);
+            for (int c = 0; c < n; ++c)
+                t[j] = multiply_add(g, o->G[6 * c + j], xj[c], t[j]);
         }
         memcpy(y, t, sizeof t);
         break;
@@ -324,7 +376,8 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
     case OP_P:
         g->part = PART_INERTIA;
         for (int r = 0; r < 6; ++r)
-            for (int c = 0; c < 6; ++c) t[r] = multiply_add(g, o->P[6 * r + c], x[c], t[r]);
+            for (int c = 0; c < 6; ++c)
+                t[r] = multiply_add(g, o->P[6 * r + c], x[c], t[r]);
         memcpy(y, t, sizeof t);
         break;
     case OP_M:
@@ -336,12 +389,14 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
         g->part = PART_RESIDUAL;
         for (int r = 0; r < n; ++r) {
             t[r] = xj[r];
-            for (int m = r + 1; m < n; ++m) t[r] = multiply_add(g, o->D[n * m + r], xj[m], t[r]);
+            for (int m = r + 1; m < n; ++m)
+                t[r] = multiply_add(g, o->D[n * m + r], xj[m], t[r]);
             t[r] = multiply(t[r], soai_reciprocal(g, o->D[n * r + r]));
         }
         for (int r = 0; r < n; ++r) {
             yj[r] = t[r];
-            for (int m = 0; m < r; ++m) yj[r] = multiply_add(g, o->D[n * r + m], t[m], yj[r]);
+            for (int m = 0; m < r; ++m)
+                yj[r] = multiply_add(g, o->D[n * r + m], t[m], yj[r]);
         }
         break;
     case OP_DINV:
@@ -350,7 +405,8 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
         hinge_solve(g, i, n, yj);
         break;
     case OP_JR:
-        for (int c = 0; c < n; ++c) yj[c] = multiply(constant(view->dof[b->iv + c].armature), xj[c]);
+        for (int c = 0; c < n; ++c)
+            yj[c] = multiply(constant(view->dof[b->iv + c].armature), xj[c]);
         break;
     case OP_B:
     case OP_B_T:
@@ -360,12 +416,15 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
             if (g->m->tips.body[f] != i) continue;
             passage way = {0};
             graph_step *r = next_step(&way, STEP_ROTATE), *p = next_step(&way, STEP_MOVE);
-            for (int j = 0; j < 9; ++j) r->R[j] = constant(clean(g->m->tips.R[9 * f + j]));
-            for (int j = 0; j < 3; ++j) p->p[j] = constant(g->m->tips.p[3 * f + j]);
+            for (int j = 0; j < 9; ++j)
+                r->R[j] = constant(clean(g->m->tips.R[9 * f + j]));
+            for (int j = 0; j < 3; ++j)
+                p->p[j] = constant(g->m->tips.p[3 * f + j]);
             if (o->world.count) way.step[way.count++] = o->world.step[0];
             if (v->code == OP_B) {
                 force_inward(g, &way, slot[v->a] + 6 * f, t);
-                for (int j = 0; j < 6; ++j) y[j] = add(y[j], t[j]);
+                for (int j = 0; j < 6; ++j)
+                    y[j] = add(y[j], t[j]);
             } else {
                 motion_outward(g, &way, x, all + 6 * f);
             }
@@ -378,23 +437,31 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
     case OP_E_T:
         if (b->parent) break;
         force_inward(g, &o->in, x, t);
-        for (int j = 0; j < 6; ++j) all[j] = add(all[j], t[j]);
+        for (int j = 0; j < 6; ++j)
+            all[j] = add(all[j], t[j]);
         break;
     case OP_BIAS: {
         node rate[6], a[3], c[3];
         g->part = PART_BIAS;
-        for (int k = 0; k < n; ++k) e[k] = input(g, IN_THD, b->iv + k);
+        for (int k = 0; k < n; ++k)
+            e[k] = input(g, IN_THD, b->iv + k);
         columns_of(g, i, n, e, rate);
-        cross(g, x, rate, y), cross(g, x, rate + 3, a), cross(g, x + 3, rate, c);
-        for (int j = 0; j < 3; ++j) y[3 + j] = add(a[j], c[j]);
+        cross(g, x, rate, y);
+        cross(g, x, rate + 3, a);
+        cross(g, x + 3, rate, c);
+        for (int j = 0; j < 3; ++j)
+            y[3 + j] = add(a[j], c[j]);
         if (b->type == SOAI_JOINT_UNIVERSAL) {
             cross(g, o->H, o->H + 6, a);
-            for (int j = 0; j < 3; ++j) y[j] = add(y[j], multiply(a[j], multiply(e[1], e[0])));
+            for (int j = 0; j < 3; ++j)
+                y[j] = add(y[j], multiply(a[j], multiply(e[1], e[0])));
         } else if (b->type == SOAI_JOINT_PLANAR) {
             node s[3];
-            for (int j = 0; j < 3; ++j) s[j] = add(multiply(o->H[3 + j], e[0]), multiply(o->H[9 + j], e[1]));
+            for (int j = 0; j < 3; ++j)
+                s[j] = add(multiply(o->H[3 + j], e[0]), multiply(o->H[9 + j], e[1]));
             cross(g, s, o->H + 12, a);
-            for (int j = 0; j < 3; ++j) y[3 + j] = add(y[3 + j], multiply(a[j], e[2]));
+            for (int j = 0; j < 3; ++j)
+                y[3 + j] = add(y[3 + j], multiply(a[j], e[2]));
         }
         break;
     }
@@ -402,18 +469,25 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
         node h[6], a[3], c[3], d[3];
         g->part = PART_BIAS;
         rigid(g, o->M, x, h);
-        cross(g, x, h, a), cross(g, x + 3, h + 3, c), cross(g, x, h + 3, d);
-        for (int j = 0; j < 3; ++j) y[j] = add(a[j], c[j]), y[3 + j] = d[j];
+        cross(g, x, h, a);
+        cross(g, x + 3, h + 3, c);
+        cross(g, x, h + 3, d);
+        for (int j = 0; j < 3; ++j) {
+            y[j] = add(a[j], c[j]);
+            y[3 + j] = d[j];
+        }
         break;
     }
     case OP_SUM: {
-        const int joint = v->space == SOA_SPACE_JOINT, count = joint ? n : 6, first = joint ? b->iv : 6 * i;
+        const int joint = v->space == SOA_SPACE_JOINT;
+        const int count = joint ? n : 6;
+        const int first = joint ? b->iv : 6 * i;
         const node s = constant(v->x), u = constant(v->y);
         if (joint) g->part = g->inward ? PART_INNOVATION : PART_ACCELERATION;
         for (int f = 0; v->space == SOA_SPACE_TIP && f < g->m->tips.count; ++f)
             for (int j = 0; g->m->tips.body[f] == i && j < 6; ++j)
-                all[6 * f + j] =
-                    add(multiply(s, slot[v->a][6 * f + j]), v->b >= 0 ? multiply(u, slot[v->b][6 * f + j]) : 0);
+                all[6 * f + j] = add(multiply(s, slot[v->a][6 * f + j]),
+                                     v->b >= 0 ? multiply(u, slot[v->b][6 * f + j]) : 0);
         for (int j = first; v->space != SOA_SPACE_TIP && j < first + count; ++j)
             all[j] = add(multiply(s, slot[v->a][j]), v->b >= 0 ? multiply(u, slot[v->b][j]) : 0);
         break;
@@ -425,16 +499,27 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
 /* --- filling the graph ------------------------------------------------------------------------ */
 /* The nodes of a vector that is data; 0 if it has no name in C. */
 static int data(soa_scalar_graph *g, const value *v, node *slot, size_t n) {
-    const int leaf = v->leaf ? v->leaf->leaf : -1, array = leaf == LEAF_THD        ? IN_THD
-                                                           : leaf == LEAF_THDD     ? IN_THDD
-                                                           : leaf == LEAF_TORQUE   ? IN_T
-                                                           : leaf == LEAF_TIPFORCE ? IN_F0
-                                                                                   : -1;
-    g->body = 0, g->part = PART_REST;
+    const int leaf = v->leaf ? v->leaf->leaf : -1;
+    int array;
+    if (leaf == LEAF_THD) {
+        array = IN_THD;
+    } else if (leaf == LEAF_THDD) {
+        array = IN_THDD;
+    } else if (leaf == LEAF_TORQUE) {
+        array = IN_T;
+    } else if (leaf == LEAF_TIPFORCE) {
+        array = IN_F0;
+    } else {
+        array = -1;
+    }
+    g->body = 0;
+    g->part = PART_REST;
     if (leaf == LEAF_BASEACC)
-        for (int j = 0; j < 6; ++j) slot[j] = parameter(g->m->base[j]);
+        for (int j = 0; j < 6; ++j)
+            slot[j] = parameter(g->m->base[j]);
     else
-        for (size_t j = 0; array >= 0 && j < n; ++j) slot[j] = input(g, array, (int)j);
+        for (size_t j = 0; array >= 0 && j < n; ++j)
+            slot[j] = input(g, array, (int)j);
     return leaf == LEAF_BASEACC || array >= 0;
 }
 static int run(soa_scalar_graph *g, const soa_plan *plan, const char *wanted, node **slot) {
@@ -452,7 +537,8 @@ static int run(soa_scalar_graph *g, const soa_plan *plan, const char *wanted, no
             const int i = g->inward ? nb + 1 - n : n;
             g->body = i;
             for (int v = 0; v < bl->count; ++v)
-                if (wanted[v] && bl->v[v].level == level && bl->v[v].code != OP_INPUT) operation(g, bl, slot, v, i);
+                if (wanted[v] && bl->v[v].level == level && bl->v[v].code != OP_INPUT)
+                    operation(g, bl, slot, v, i);
         }
     }
     return 1;
@@ -460,7 +546,8 @@ static int run(soa_scalar_graph *g, const soa_plan *plan, const char *wanted, no
 int soai_graph_fill(soa_scalar_graph *g, const soa_plan *plan, int by_matrix, node *out) {
     const builder *bl = plan->values;
     const soai_view_double *view = &g->m->work->view;
-    const int space = bl->v[plan->last].space, links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
+    const int space = bl->v[plan->last].space,
+              links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
     node **slot = soai_zeroed((size_t)bl->count + 1, sizeof *slot);
     char *wanted = soai_zeroed((size_t)bl->count + 1, 1);
     int fine = slot && wanted && !plan->solve_count && (!by_matrix || space == SOA_SPACE_JOINT);
@@ -477,11 +564,15 @@ int soai_graph_fill(soa_scalar_graph *g, const soa_plan *plan, int by_matrix, no
         const int frame = space == SOA_SPACE_LINK ? i : view->body[i].parent;
         const passage *world = &g->body_of[frame].world;
         node *x = out + 6 * (i - 1);
-        g->body = i, g->part = PART_REST;
-        for (int half = 0; world->count && half < 2; ++half) turn(g, world->step, 1, x + 3 * half, x + 3 * half);
+        g->body = i;
+        g->part = PART_REST;
+        for (int half = 0; world->count && half < 2; ++half)
+            turn(g, world->step, 1, x + 3 * half, x + 3 * half);
     }
     if (fine && by_matrix) fine = mass_solve(g, out);
-    for (int v = 0; slot && v < bl->count; ++v) free(slot[v]);
-    free(slot), free(wanted);
+    for (int v = 0; slot && v < bl->count; ++v)
+        free(slot[v]);
+    free(slot);
+    free(wanted);
     return fine;
 }

@@ -1,11 +1,13 @@
-/* divide_and_conquer.c  forward dynamics by divide and conquer: the tree of segments, its four sweeps, its operations counted.
+/* divide_and_conquer.c  forward dynamics by divide and conquer: the tree of segments, its four
+ *                       sweeps, its operations counted.
  *
- * The machine is laid out as paths: from a root always to the child that carries most bodies, the other children being
- * roots of paths of their own.  A path is cut into runs of `grain` bodies, the last perhaps longer.  A body whose own inertia has no inverse stays
- * in the run of the next one, so that every run ends in a body that gives inertia to all joints before it (or at a tip).
- * Runs of a path are joined pair by pair, cut where both halves carry the same number of bodies, side branches counted;
- * side branches of one body are added up in the same way.  So a body is at most O(log n) joins away from a root, also in
- * trees.  The mathematics stands in segment_sweeps.h.                                                                          */
+ * The machine is laid out as paths: from a root always to the child that carries most bodies, the
+ * other children being roots of paths of their own.  A path is cut into runs of `grain` bodies, the
+ * last perhaps longer.  A body whose own inertia has no inverse stays in the run of the next one,
+ * so that every run ends in a body that gives inertia to all joints before it (or at a tip).  Runs
+ * of a path are joined pair by pair, cut where both halves carry the same number of bodies, side
+ * branches counted; side branches of one body are added up in the same way.  So a body is at most
+ * O(log n) joins away from a root, also in trees.  The mathematics stands in segment_sweeps.h. */
 #include "../sweep/steps.h"
 #include "../dynamics/work.h"
 #include "../sweep/segments.h"
@@ -26,7 +28,7 @@ struct soa_divide {
     int sweep, first;
 };
 
-/* ---- the tree of segments ------------------------------------------------------------------------------------------ */
+/* ---- the tree of segments -------------------------------------------------------------------- */
 typedef struct builder {
     const soai_view_double *k;
     soa_divide *d;
@@ -48,10 +50,12 @@ static int is_solid(const double *M) {
     }
     for (int c = 0; c < 6; ++c) {
         const double whole = A[7 * c];
-        for (int j = 0; j < c; ++j) A[7 * c] -= A[6 * c + j] * A[6 * c + j] * A[7 * j];
+        for (int j = 0; j < c; ++j)
+            A[7 * c] -= A[6 * c + j] * A[6 * c + j] * A[7 * j];
         if (!(A[7 * c] > 1e-9 * whole)) return 0;
         for (int r = c + 1; r < 6; ++r) {
-            for (int j = 0; j < c; ++j) A[6 * r + c] -= A[6 * r + j] * A[6 * c + j] * A[7 * j];
+            for (int j = 0; j < c; ++j)
+                A[6 * r + c] -= A[6 * r + j] * A[6 * c + j] * A[7 * j];
             A[6 * r + c] /= A[7 * c];
         }
     }
@@ -63,11 +67,13 @@ static int make(builder *b, int kind, int first, int last, int open) {
     return b->count++;
 }
 /* parts[from .. to] to one segment, cut where the weights on both sides are most alike. */
-static int balance(builder *b, int kind, const int *parts, const double *before, int from, int to, int last) {
+static int balance(builder *b, int kind, const int *parts, const double *before, int from, int to,
+                   int last) {
     if (from == to) return parts[from];
     int cut = from;
     const double middle = 0.5 * (before[from] + before[to + 1]);
-    while (cut + 1 < to && before[cut + 1] < middle) ++cut;
+    while (cut + 1 < to && before[cut + 1] < middle)
+        ++cut;
     if (cut > from && middle - before[cut] < before[cut + 1] - middle) --cut;
     const int inner = balance(b, kind, parts, before, from, cut, last);
     const int outer = balance(b, kind, parts, before, cut + 1, to, last);
@@ -81,20 +87,27 @@ static int path(builder *b, int body);
 /* All children of a body but the heavy one, as one segment; -1 for none. */
 static int sides(builder *b, int body, int heavy) {
     int count = 0;
-    for (int c = b->child[body]; c; c = b->next[c]) count += c != heavy;
+    for (int c = b->child[body]; c; c = b->next[c])
+        count += c != heavy;
     if (!count) return -1;
     int *part = calloc((size_t)count, sizeof *part);
     double *before = calloc((size_t)count + 1, sizeof *before);
     if (!part || !before) {
-        free(part), free(before);
+        free(part);
+        free(before);
         b->failed = 1;
         return -1;
     }
     int n = 0, out;
-    for (int c = b->child[body]; c; c = b->next[c])
-        if (c != heavy) before[n + 1] = before[n] + b->size[c], part[n++] = path(b, c);
+    for (int c = b->child[body]; c; c = b->next[c]) {
+        if (c != heavy) {
+            before[n + 1] = before[n] + b->size[c];
+            part[n++] = path(b, c);
+        }
+    }
     out = b->failed ? -1 : balance(b, SEGMENT_SIDE, part, before, 0, count - 1, count - 1);
-    free(part), free(before);
+    free(part);
+    free(before);
     return out;
 }
 static int heavy_child(const builder *b, int body) {
@@ -105,7 +118,8 @@ static int heavy_child(const builder *b, int body) {
 }
 static int path(builder *b, int body) {
     const int begin = b->placed;
-    for (int i = body; i; i = heavy_child(b, i)) b->d->t.order[b->placed++] = i;
+    for (int i = body; i; i = heavy_child(b, i))
+        b->d->t.order[b->placed++] = i;
     const int end = b->placed, length = end - begin;
     int *part = calloc((size_t)length, sizeof *part);
     double *before = calloc((size_t)length + 1, sizeof *before);
@@ -119,18 +133,26 @@ static int path(builder *b, int body) {
         do {
             const int i = b->d->t.order[stop], heavy = stop + 1 < end ? b->d->t.order[stop + 1] : 0;
             const int side = b->d->t.rake[i] = sides(b, i, heavy);
-            if (side >= 0 && b->d->t.segment[side].level >= level) level = b->d->t.segment[side].level + 1;
-            weight += b->size[i] - (heavy ? b->size[heavy] : 0), dof += b->k->body[i].nv;
+            if (side >= 0 && b->d->t.segment[side].level >= level)
+                level = b->d->t.segment[side].level + 1;
+            weight += b->size[i] - (heavy ? b->size[heavy] : 0);
+            dof += b->k->body[i].nv;
             ++stop;
-        } while (stop < end && (stop - at < most || !is_solid(b->k->body[b->d->t.order[stop - 1]].M)));
+        } while (stop < end &&
+                 (stop - at < most || !is_solid(b->k->body[b->d->t.order[stop - 1]].M)));
         const int n = make(b, SEGMENT_RUN, 0, 0, stop < end);
         soai_segment *s = b->d->t.segment + n;
-        s->first = at, s->count = stop - at, s->level = level, s->dof = dof;
-        before[runs + 1] = before[runs] + weight, part[runs++] = n;
+        s->first = at;
+        s->count = stop - at;
+        s->level = level;
+        s->dof = dof;
+        before[runs + 1] = before[runs] + weight;
+        part[runs++] = n;
         at = stop;
     }
     const int out = b->failed ? -1 : balance(b, SEGMENT_JOIN, part, before, 0, runs - 1, runs - 1);
-    free(part), free(before);
+    free(part);
+    free(before);
     return out;
 }
 /* Segments in the order of their levels. */
@@ -143,21 +165,30 @@ static int sort_levels(soa_divide *d) {
     int *to = calloc((size_t)d->count + 1, sizeof *to);
     soai_segment *sorted = calloc((size_t)d->count + 1, sizeof *sorted);
     if (!d->start || !to || !sorted) {
-        free(to), free(sorted);
+        free(to);
+        free(sorted);
         return 0;
     }
-    for (int i = 0; i < d->count; ++i) ++d->start[d->t.segment[i].level + 2];
-    for (int l = 2; l <= d->levels + 1; ++l) d->start[l] += d->start[l - 1];
-    for (int i = 0; i < d->count; ++i) to[i] = d->start[d->t.segment[i].level + 1]++;
+    for (int i = 0; i < d->count; ++i)
+        ++d->start[d->t.segment[i].level + 2];
+    for (int l = 2; l <= d->levels + 1; ++l)
+        d->start[l] += d->start[l - 1];
+    for (int i = 0; i < d->count; ++i)
+        to[i] = d->start[d->t.segment[i].level + 1]++;
     for (int i = 0; i < d->count; ++i) {
         soai_segment *s = sorted + to[i];
         *s = d->t.segment[i];
-        if (s->kind != SEGMENT_RUN) s->a = to[s->a], s->b = to[s->b];
+        if (s->kind != SEGMENT_RUN) {
+            s->a = to[s->a];
+            s->b = to[s->b];
+        }
     }
     for (int i = 1; i <= d->model->nb; ++i)
         if (d->t.rake[i] >= 0) d->t.rake[i] = to[d->t.rake[i]];
-    for (int i = 0; i < d->root_count; ++i) d->root[i] = to[d->root[i]];
-    free(d->t.segment), free(to);
+    for (int i = 0; i < d->root_count; ++i)
+        d->root[i] = to[d->root[i]];
+    free(d->t.segment);
+    free(to);
     d->t.segment = sorted;
     return 1;
 }
@@ -165,7 +196,13 @@ static int sort_levels(soa_divide *d) {
 void soa_divide_free(soa_divide *d) {
     if (!d) return;
     soa_work_free(d->work);
-    free(d->t.segment), free(d->t.order), free(d->t.rake), free(d->t.rows), free(d->start), free(d->root), free(d);
+    free(d->t.segment);
+    free(d->t.order);
+    free(d->t.rake);
+    free(d->t.rows);
+    free(d->start);
+    free(d->root);
+    free(d);
 }
 soa_status soa_divide_create(const soa_model *m, int grain, soa_divide **divide) {
     if (!m || grain < 1 || !divide) return SOA_E_ARGUMENT;
@@ -175,31 +212,39 @@ soa_status soa_divide_create(const soa_model *m, int grain, soa_divide **divide)
     soa_divide *d = calloc(1, sizeof *d);
     if (!d) return SOA_E_MEMORY;
     const size_t nb = (size_t)m->nb + 1;
-    d->model = m, d->body = -1;
+    d->model = m;
+    d->body = -1;
     soa_status s = soa_work_create(m, &d->work);
     d->t.segment = calloc(3 * nb, sizeof *d->t.segment);
-    d->t.order = calloc(nb, sizeof(int)), d->t.rake = calloc(nb, sizeof(int)), d->root = calloc(nb, sizeof(int));
+    d->t.order = calloc(nb, sizeof(int));
+    d->t.rake = calloc(nb, sizeof(int));
+    d->root = calloc(nb, sizeof(int));
     d->t.rows = calloc(6 * (size_t)m->tv + 6, sizeof(double));
     builder b = {.d = d,
                  .grain = grain,
                  .size = calloc(nb, sizeof(int)),
                  .child = calloc(nb, sizeof(int)),
                  .next = calloc(nb, sizeof(int))};
-    if (!s && (!d->t.segment || !d->t.order || !d->t.rake || !d->root || !d->t.rows || !b.size || !b.child || !b.next))
+    if (!s && (!d->t.segment || !d->t.order || !d->t.rake || !d->root || !d->t.rows || !b.size ||
+               !b.child || !b.next))
         s = SOA_E_MEMORY;
     if (!s) {
         b.k = &d->work->view;
         for (int i = m->nb; i >= 1; --i) {
             const int p = b.k->body[i].parent;
-            b.size[i] += 1, b.size[p] += b.size[i];
-            b.next[i] = b.child[p], b.child[p] = i;
+            b.size[i] += 1;
+            b.size[p] += b.size[i];
+            b.next[i] = b.child[p];
+            b.child[p] = i;
         }
         for (int i = 1; i <= m->nb; ++i)
             if (!b.k->body[i].parent) d->root[d->root_count++] = path(&b, i);
         d->count = b.count;
         if (b.failed || !sort_levels(d)) s = SOA_E_MEMORY;
     }
-    free(b.size), free(b.child), free(b.next);
+    free(b.size);
+    free(b.child);
+    free(b.next);
     if (s)
         soa_divide_free(d);
     else
@@ -207,17 +252,19 @@ soa_status soa_divide_create(const soa_model *m, int grain, soa_divide **divide)
     return s;
 }
 
-/* ---- a call ---------------------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 static void task(void *data, int index) {
     soa_divide *d = data;
-    d->work->k->segment(&d->work->view, &d->work->w, &d->t, d->sweep, d->first + index, d->in.q, d->in.v, d->in.tau,
-                        d->in.fext, d->qdd);
+    d->work->k->segment(&d->work->view, &d->work->w, &d->t, d->sweep, d->first + index, d->in.q,
+                        d->in.v, d->in.tau, d->in.fext, d->qdd);
 }
 static void serial(void *user, int count, soa_parallel_task *todo, void *data) {
     (void)user;
-    for (int i = 0; i < count; ++i) todo(data, i);
+    for (int i = 0; i < count; ++i)
+        todo(data, i);
 }
-soa_status soa_divide_fd(soa_divide *d, const soa_input *input, soa_parallel_for *run, void *user, double *qdd) {
+soa_status soa_divide_fd(soa_divide *d, const soa_input *input, soa_parallel_for *run, void *user,
+                         double *qdd) {
     if (!input) return SOA_E_ARGUMENT;
     const double *q = input->q;
     const double *v = input->v;
@@ -225,7 +272,8 @@ soa_status soa_divide_fd(soa_divide *d, const soa_input *input, soa_parallel_for
     const soa_wrench *wrenches = input->wrenches;
     int wrench_count = input->wrench_count;
     if (!d || !qdd) return SOA_E_ARGUMENT;
-    soa_status s = soai_forward_inputs(d->model, d->work, q, v, tau, wrenches, wrench_count, &d->in);
+    soa_status s =
+        soai_forward_inputs(d->model, d->work, q, v, tau, wrenches, wrench_count, &d->in);
     d->body = d->work->body;
     if (s) return s;
     double base[6];
@@ -255,7 +303,7 @@ int soa_divide_failed_body(const soa_divide *d) {
     return d ? d->body : -1;
 }
 
-/* ---- operations ------------------------------------------------------------------------------------------------------ */
+/* ---- operations ------------------------------------------------------------------------------ */
 /* Of the steps of algebra.h and joint.h in their plain form; a fused pair is two. */
 enum {
     MOTION = 42,   /* motion_out            */
@@ -268,7 +316,8 @@ enum {
 };
 static double factor_cost(int n) {
     double f = 0;
-    for (int j = 0; j < n; ++j) f += 3 * j + (n - 1 - j) * (3 * j + 1);
+    for (int j = 0; j < n; ++j)
+        f += 3 * j + (n - 1 - j) * (3 * j + 1);
     return n == 1 ? 1 : f;
 }
 static double solve_cost(int n) {
@@ -294,15 +343,16 @@ static joint_cost cost_of(const soai_body_double *b) {
 static double hinge_cost(const soai_body_double *b) {
     const joint_cost c = cost_of(b);
     const double n = b->nv;
-    return c.inertia + (n + 1) * c.project + 2 * n + factor_cost(b->nv) + 6 * solve_cost(b->nv) + n * SYM_SUB +
-           solve_cost(b->nv) + SYM_MUL + 6 + n * ADD + FORCE + SYM_MOVE;
+    return c.inertia + (n + 1) * c.project + 2 * n + factor_cost(b->nv) + 6 * solve_cost(b->nv) +
+           n * SYM_SUB + solve_cost(b->nv) + SYM_MUL + 6 + n * ADD + FORCE + SYM_MOVE;
 }
 /* Of the recursion in spatial accelerations, as the segments have them. */
 static double aba_cost(const soai_body_double *b) {
     const joint_cost c = cost_of(b);
-    const double n = b->nv, rooted = b->parent ? 0 : SYM_MOVE + FORCE + SYM_MUL + 6; /* nothing goes to the world */
-    return c.position + MOTION + c.add + 72 + hinge_cost(b) - rooted + 2 * c.bias + MOTION + 6 + n * (DOT + 1) +
-           solve_cost(b->nv) + c.add;
+    /* nothing goes to the world */
+    const double n = b->nv, rooted = b->parent ? 0 : SYM_MOVE + FORCE + SYM_MUL + 6;
+    return c.position + MOTION + c.add + 72 + hinge_cost(b) - rooted + 2 * c.bias + MOTION + 6 +
+           n * (DOT + 1) + solve_cost(b->nv) + c.add;
 }
 static double run_cost(const soa_divide *d, const soai_segment *s, int sweep) {
     double f = 0;
@@ -312,12 +362,15 @@ static double run_cost(const soa_divide *d, const soai_segment *s, int sweep) {
         const joint_cost c = cost_of(b);
         const double n = b->nv, solve = solve_cost(b->nv);
         switch (sweep) {
-        case SEGMENT_POSE: f += c.position + (s->open ? c.add + (m ? 45 + 15 + 3 + MOTION : 0) : 0); break;
+        case SEGMENT_POSE:
+            f += c.position + (s->open ? c.add + (m ? 45 + 15 + 3 + MOTION : 0) : 0);
+            break;
         case SEGMENT_VELOCITY: f += MOTION + c.add + c.bias + 72; break;
         case SEGMENT_ARTICULATE:
             f += hinge_cost(b) + 21 + (m + 1 < s->count ? 27 : 0) + (d->t.rake[i] >= 0 ? 27 : 0);
             if (s->open)
-                f += n * (DOT + 1) + solve + c.add + 6 * (DOT + 1 + c.project + solve + n * ADD + FORCE) + n * SYM_SUB;
+                f += n * (DOT + 1) + solve + c.add +
+                     6 * (DOT + 1 + c.project + solve + n * ADD + FORCE) + n * SYM_SUB;
             break;
         default:
             if (s->open && m + 1 == s->count)
@@ -336,10 +389,11 @@ static double join_cost(const soa_divide *d, const soai_segment *s, int sweep) {
     case SEGMENT_POSE: return s->open ? 45 + 15 + 3 + MOTION + 6 : 0;
     case SEGMENT_VELOCITY: return MOTION + 6;
     case SEGMENT_ARTICULATE: {
-        double f = n * (2 + 6 + 72) + n * SYM_MUL + n * (n + 1) / 2 * DOT + n + n * (n - 1) * (2 * ADD + 1) +
-                   n * (14 + SYM_SUB) + (n * n * n - n) / 3; /* N, U, C, P+ */
-        f += SYM_MUL + 6 + n * (DOT + ADD) + 6 * ADD;        /* z           */
-        f += 36 * ADD + 36 * ADD + 63;                       /* P           */
+        double f = n * (2 + 6 + 72) + n * SYM_MUL + n * (n + 1) / 2 * DOT + n +
+                   n * (n - 1) * (2 * ADD + 1) + n * (14 + SYM_SUB) +
+                   (n * n * n - n) / 3;               /* N, U, C, P+ */
+        f += SYM_MUL + 6 + n * (DOT + ADD) + 6 * ADD; /* z           */
+        f += 36 * ADD + 36 * ADD + 63;                /* P           */
         if (s->open) f += meet + 6 * (n * (DOT + ADD) + 6 * ADD + DOT + 1) + n * SYM_SUB;
         return f;
     }
@@ -371,12 +425,14 @@ soa_status soa_divide_operations(const soa_divide *d, soa_divide_count *count) {
     if (!d || !count) return SOA_E_ARGUMENT;
     *count = (soa_divide_count){.levels = d->levels, .segments = d->count};
     for (int n = 0; n < d->count; ++n)
-        for (int sweep = 0; sweep < SEGMENT_SWEEPS; ++sweep) count->flops += cost(d, n, sweep);
+        for (int sweep = 0; sweep < SEGMENT_SWEEPS; ++sweep)
+            count->flops += cost(d, n, sweep);
     for (int level = 0; level < d->levels; ++level) {
         double longest;
         soa_divide_level(d, level, NULL, &longest);
         count->critical += longest;
     }
-    for (int i = 1; i <= d->model->nb; ++i) count->aba += aba_cost(d->work->view.body + i);
+    for (int i = 1; i <= d->model->nb; ++i)
+        count->aba += aba_cost(d->work->view.body + i);
     return SOA_OK;
 }

@@ -13,21 +13,24 @@ soa_export_options soa_export_options_default(void) {
     return (soa_export_options){-INFINITY, INFINITY, NULL, 0, 0};
 }
 
-soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, const soa_export_options *options,
-                             int64_t most_rows, soa_report *report) {
+soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path,
+                             const soa_export_options *options, int64_t most_rows,
+                             soa_report *report) {
     memset(e, 0, sizeof *e);
     e->file = SOAI_NO_FILE;
     e->options = options ? *options : soa_export_options_default();
     if (!log || !path || isnan(e->options.from) || isnan(e->options.to) ||
         (e->options.signals && e->options.signal_count < 0))
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "export: an argument is missing or out of range");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "export: an argument is missing or out of range");
     e->log = log;
     soa_log_get_info(log, &e->info);
     e->signals = e->options.signals;
     e->signal_count = e->signals ? e->options.signal_count : e->info.signal_count;
     for (int i = 0; e->signals && i < e->signal_count; ++i)
         if (e->signals[i] < 0 || e->signals[i] >= e->info.signal_count)
-            return soai_report(report, SOA_E_ARGUMENT, -1, 0, "export: there is no signal number %d", e->signals[i]);
+            return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                               "export: there is no signal number %d", e->signals[i]);
     int64_t last = 0;
     soa_status s = soa_log_find_sample(log, e->options.from, &e->first, report);
     if (e->options.to == INFINITY)
@@ -47,12 +50,19 @@ soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, con
 soa_status soai_export_read(soai_export *e, int64_t done, int64_t *got, soa_report *report) {
     const int64_t left = e->count - done;
     *got = 0;
-    return left > 0 ? soa_log_read_samples(e->log, &(soa_log_range){.first = e->first + done, .count = left < e->rows ? left : e->rows, .signals = e->signals, .signal_count = e->signal_count}, e->t, e->values, got, report)
-                    : SOA_OK;
+    if (left > 0)
+        return soa_log_read_samples(e->log,
+                                    &(soa_log_range){.first = e->first + done,
+                                                     .count = left < e->rows ? left : e->rows,
+                                                     .signals = e->signals,
+                                                     .signal_count = e->signal_count},
+                                    e->t, e->values, got, report);
+    return SOA_OK;
 }
 void soai_export_end(soai_export *e) {
     soai_new_file_end(&e->file);
-    free(e->t), free(e->values);
+    free(e->t);
+    free(e->values);
 }
 
 /* --- CSV -------------------------------------------------------------------------------------- */
@@ -70,7 +80,9 @@ static void put(sink *out, const char *s, size_t n) {
         if (out->used == sizeof out->text) pour(out);
         const size_t room = sizeof out->text - out->used, k = n < room ? n : room;
         memcpy(out->text + out->used, s, k);
-        out->used += k, s += k, n -= k;
+        out->used += k;
+        s += k;
+        n -= k;
     }
 }
 /* Writes a field as in RFC 4180: in quotes if necessary, quotes inside it doubled. */
@@ -118,8 +130,10 @@ static soa_status put_samples(soai_export *e, sink *out, soa_report *report) {
         if (!got) break;
         for (int64_t k = 0; k < got; ++k) {
             put_number(out, e->t[k]);
-            for (int i = 0; i < e->signal_count; ++i)
-                put(out, ",", 1), put_number(out, e->values[k * e->signal_count + i]);
+            for (int i = 0; i < e->signal_count; ++i) {
+                put(out, ",", 1);
+                put_number(out, e->values[k * e->signal_count + i]);
+            }
             put(out, "\n", 1);
         }
     }
@@ -133,13 +147,17 @@ static soa_status put_events(soai_export *e, sink *out, soa_report *report) {
         const soa_status s = soa_log_read_event(e->log, i, &event, report);
         if (s != SOA_OK) return s;
         if (!soai_export_wants(e, &event)) continue;
-        put_number(out, event.t), put(out, ",", 1);
-        put_field(out, event.kind, NULL), put(out, ",", 1);
-        put_field(out, event.text, NULL), put(out, "\n", 1);
+        put_number(out, event.t);
+        put(out, ",", 1);
+        put_field(out, event.kind, NULL);
+        put(out, ",", 1);
+        put_field(out, event.text, NULL);
+        put(out, "\n", 1);
     }
     return SOA_OK;
 }
-soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_options *options, soa_report *report) {
+soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_options *options,
+                              soa_report *report) {
     soai_export e;
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     sink *out = s == SOA_OK ? malloc(sizeof *out) : NULL;
@@ -148,12 +166,15 @@ soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_o
     if (s == SOA_OK && !plain) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     if (s == SOA_OK) {
         const locale_t before = uselocale(plain);
-        out->fd = e.file.fd, out->error = 0, out->used = 0;
+        out->fd = e.file.fd;
+        out->error = 0;
+        out->used = 0;
         s = e.options.events ? put_events(&e, out, report) : put_samples(&e, out, report);
         pour(out);
         uselocale(before);
         if (s == SOA_OK && out->error)
-            s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(out->error));
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path,
+                            strerror(out->error));
     }
     if (s == SOA_OK) s = soai_new_file_commit(&e.file, report);
     if (plain) freelocale(plain);

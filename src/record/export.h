@@ -18,8 +18,9 @@ typedef struct soai_export {
 
 /* Checks the arguments, finds the samples and opens the file. Call soai_export_end afterwards, even
  * if this fails. */
-soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path, const soa_export_options *options,
-                             int64_t most_rows, soa_report *report);
+soa_status soai_export_begin(soai_export *e, soa_log *log, const char *path,
+                             const soa_export_options *options, int64_t most_rows,
+                             soa_report *report);
 /* Reads the next samples, starting with e->first + done, into t and values. *got is 0 when all are
  * read. */
 soa_status soai_export_read(soai_export *e, int64_t done, int64_t *got, soa_report *report);

@@ -21,7 +21,8 @@ static handle *of(const H5FD_t *file) {
 }
 
 static H5FD_t *open_sink(const char *name, unsigned flags, hid_t access, haddr_t most) {
-    (void)name, (void)most;
+    (void)name;
+    (void)most;
     soai_sink *const *sink = H5Pget_driver_info(access);
     handle *h = sink ? calloc(1, sizeof *h) : NULL;
     if (!h) return NULL;
@@ -37,12 +38,14 @@ static herr_t close_sink(H5FD_t *file) {
     return 0;
 }
 static int compare(const H5FD_t *a, const H5FD_t *b) {
-    return of(a)->sink == of(b)->sink ? 0 : of(a)->sink < of(b)->sink ? -1 : 1;
+    if (of(a)->sink == of(b)->sink) return 0;
+    if (of(a)->sink < of(b)->sink) return -1;
+    return 1;
 }
 static herr_t query(const H5FD_t *file, unsigned long *features) {
     (void)file;
-    *features = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
-                H5FD_FEAT_AGGREGATE_SMALLDATA;
+    *features = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+                H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA;
     return 0;
 }
 static haddr_t get_allocated(const H5FD_t *file, H5FD_mem_t type) {
@@ -59,8 +62,10 @@ static haddr_t get_size(const H5FD_t *file, H5FD_mem_t type) {
     return of(file)->sink->size;
 }
 
-static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, void *bytes) {
-    (void)type, (void)how;
+static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size,
+                         void *bytes) {
+    (void)type;
+    (void)how;
     const soai_sink *s = of(file)->sink;
     size_t got = 0;
     while (got < size) {
@@ -72,21 +77,28 @@ static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, s
     }
     memset((char *)bytes + got, 0, size - got); /* zeros beyond the end of the file */
     int pieces = 0;
-    for (const soai_piece *p = s->pieces; p; p = p->next) ++pieces;
+    for (const soai_piece *p = s->pieces; p; p = p->next)
+        ++pieces;
     for (; pieces > 0; --pieces) { /* oldest first */
         const soai_piece *p = s->pieces;
-        for (int i = 1; i < pieces; ++i) p = p->next;
-        const haddr_t low = p->at > at ? p->at : at, high = p->at + p->size < at + size ? p->at + p->size : at + size;
-        if (low < high) memcpy((char *)bytes + (low - at), p->bytes + (low - p->at), (size_t)(high - low));
+        for (int i = 1; i < pieces; ++i)
+            p = p->next;
+        const haddr_t low = p->at > at ? p->at : at;
+        const haddr_t high = p->at + p->size < at + size ? p->at + p->size : at + size;
+        if (low < high)
+            memcpy((char *)bytes + (low - at), p->bytes + (low - p->at), (size_t)(high - low));
     }
     return 0;
 }
-static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size, const void *bytes) {
-    (void)type, (void)how;
+static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, size_t size,
+                          const void *bytes) {
+    (void)type;
+    (void)how;
     soai_sink *s = of(file)->sink;
     size_t done = 0;
     while (!s->error && done < size) {
-        const ssize_t n = pwrite(s->fd, (const char *)bytes + done, size - done, (off_t)(at + done));
+        const ssize_t n =
+            pwrite(s->fd, (const char *)bytes + done, size - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0)
             s->error = n < 0 ? errno : EIO;
@@ -103,9 +115,11 @@ static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t how, haddr_t at, 
     return 0;
 }
 static herr_t cut(H5FD_t *file, hid_t how, hbool_t closing) {
-    (void)how, (void)closing;
+    (void)how;
+    (void)closing;
     soai_sink *s = of(file)->sink;
-    if (s->size != of(file)->end && !s->error && ftruncate(s->fd, (off_t)of(file)->end)) s->error = errno;
+    if (s->size != of(file)->end && !s->error && ftruncate(s->fd, (off_t)of(file)->end))
+        s->error = errno;
     s->size = of(file)->end;
     return 0;
 }

@@ -39,16 +39,18 @@ struct soa_journal {
 static soa_status fail_because(soa_journal *j, const char *what) {
     const char *path = j->path;
     const size_t length = strlen(path);
-    snprintf(j->text, sizeof j->text, "%s%s: %s", length > 90 ? "..." : "", length > 90 ? path + length - 87 : path,
-             what);
+    snprintf(j->text, sizeof j->text, "%s%s: %s", length > 90 ? "..." : "",
+             length > 90 ? path + length - 87 : path, what);
     j->used = 0;
     return j->status = SOA_E_FILE;
 }
 static soa_status fail(soa_journal *j, const char *what, int error) {
     char reason[200];
     char until[60] = "no checkpoint is on disk yet";
-    if (!isnan(j->safe)) snprintf(until, sizeof until, "safe up to the checkpoint at t = %.9g s", j->safe);
-    snprintf(reason, sizeof reason, "%s: %s; %s, later records may be lost", what, strerror(error), until);
+    if (!isnan(j->safe))
+        snprintf(until, sizeof until, "safe up to the checkpoint at t = %.9g s", j->safe);
+    snprintf(reason, sizeof reason, "%s: %s; %s, later records may be lost", what, strerror(error),
+             until);
     return fail_because(j, reason);
 }
 /* Gives a new journal its final name, replacing an older file of that name. */
@@ -72,7 +74,8 @@ static soa_status write_out(soa_journal *j) {
 static const char *disturbance(const soa_journal *j) {
     struct stat open_file, there;
     if (!j->named || fstat(j->fd, &open_file)) return NULL;
-    if (open_file.st_nlink == 0) return "was removed or replaced while it was written: the record is lost";
+    if (open_file.st_nlink == 0)
+        return "was removed or replaced while it was written: the record is lost";
     if (stat(j->path, &there)) return "was moved while it was written";
     if (open_file.st_ino != there.st_ino || open_file.st_dev != there.st_dev)
         return "is another file now: it was moved or replaced while it was written";
@@ -111,9 +114,11 @@ static soa_status add_nodes(soa_journal *j) {
         uint8_t *payload = begin(j, length);
         if (!payload) return j->status;
         soai_place_node(&j->place, level, payload);
-        for (size_t i = 0; i < count; ++i) put_f64(payload + node_head(level) + 8 * i, bounds[i]);
+        for (size_t i = 0; i < count; ++i)
+            put_f64(payload + node_head(level) + 8 * i, bounds[i]);
         if (level) bound_all(j->own, bounds, n);
-        memcpy(kept(j, level, j->place.samples - 1), level ? j->own : j->bounds, 2 * (size_t)n * sizeof(double));
+        memcpy(kept(j, level, j->place.samples - 1), level ? j->own : j->bounds,
+               2 * (size_t)n * sizeof(double));
         finish(j, TYPE_NODE, length, 0);
         if (!level) unbound(j->bounds, n);
     }
@@ -214,10 +219,17 @@ soa_status soa_journal_unlink(soa_journal *j) {
 static soa_status release(soa_journal *j, soa_report *report) {
     if (j->file.temporary) j->fd = -1; /* it is the same descriptor */
     soai_new_file_end(&j->file);
-    if (j->fd >= 0 && close(j->fd) && j->status == SOA_OK && errno != EINTR) fail(j, "cannot be written", errno);
+    if (j->fd >= 0 && close(j->fd) && j->status == SOA_OK && errno != EINTR)
+        fail(j, "cannot be written", errno);
     const soa_status s = j->status;
     if (s != SOA_OK) soai_report(report, s, -1, 0, "%s", j->text);
-    free(j->signals), free(j->path), free(j->bounds), free(j->children), free(j->own), free(j->buffer), free(j);
+    free(j->signals);
+    free(j->path);
+    free(j->bounds);
+    free(j->children);
+    free(j->own);
+    free(j->buffer);
+    free(j);
     return s;
 }
 soa_status soa_journal_close(soa_journal *j, soa_report *report) {
@@ -283,7 +295,8 @@ static soa_journal *allocate(const char *path, const soa_signal *signals, int co
     j->file = SOAI_NO_FILE;
     j->signal_count = count;
     j->safe = NAN;
-    j->room = 2 * (HEAD + node_size(1, count)) + HEAD + EVENT_BASE + SOA_JOURNAL_MAX_NAME + SOA_JOURNAL_MAX_TEXT + 8;
+    j->room = 2 * (HEAD + node_size(1, count)) + HEAD + EVENT_BASE + SOA_JOURNAL_MAX_NAME +
+              SOA_JOURNAL_MAX_TEXT + 8;
     if (j->room < 1 << 18) j->room = 1 << 18;
     j->path = strdup(path);
     j->signals = copy_signals(signals, count);
@@ -310,27 +323,32 @@ static soa_status check_signals(const soa_signal *signals, int count, soa_report
             return soai_report(report, SOA_E_NAME, -1, 0, "signal %d has no name", i);
         if (clean_length(signals[i].name, SOA_JOURNAL_MAX_NAME, 0) == SIZE_MAX ||
             (signals[i].unit && clean_length(signals[i].unit, SOA_JOURNAL_MAX_NAME, 0) == SIZE_MAX))
-            return soai_report(report, SOA_E_NAME, -1, 0,
-                               "signal %d '%.60s': name or unit has control characters, or more than %d bytes", i,
-                               signals[i].name, SOA_JOURNAL_MAX_NAME);
+            return soai_report(
+                report, SOA_E_NAME, -1, 0,
+                "signal %d '%.60s': name or unit has control characters, or more than %d bytes", i,
+                signals[i].name, SOA_JOURNAL_MAX_NAME);
     }
     const char **names = malloc(((size_t)count + 1) * sizeof *names);
     if (!names) return soai_report(report, SOA_E_MEMORY, -1, 0, "no memory");
-    for (int i = 0; i < count; ++i) names[i] = signals[i].name;
+    for (int i = 0; i < count; ++i)
+        names[i] = signals[i].name;
     qsort(names, (size_t)count, sizeof *names, by_name);
     const char *twice = NULL;
     for (int i = 1; i < count && !twice; ++i)
         if (!strcmp(names[i - 1], names[i])) twice = names[i];
     free(names);
-    return twice ? soai_report(report, SOA_E_NAME, -1, 0, "signal '%.100s' is named twice", twice) : SOA_OK;
+    return twice ? soai_report(report, SOA_E_NAME, -1, 0, "signal '%.100s' is named twice", twice)
+                 : SOA_OK;
 }
 
 /* Makes the header (docs/journal.md). */
-static uint8_t *make_header(const soa_journal *j, const char *scenario, size_t scenario_size, size_t *size) {
+static uint8_t *make_header(const soa_journal *j, const char *scenario, size_t scenario_size,
+                            size_t *size) {
     const char *version = soa_version();
     const size_t version_size = strlen(version);
     size_t at = HEADER_SIZE + version_size + scenario_size;
-    for (int i = 0; i < j->signal_count; ++i) at += 4 + strlen(j->signals[i].name) + strlen(j->signals[i].unit);
+    for (int i = 0; i < j->signal_count; ++i)
+        at += 4 + strlen(j->signals[i].name) + strlen(j->signals[i].unit);
     *size = padded(at);
     uint8_t *h = calloc(1, *size);
     if (!h) return NULL;
@@ -344,29 +362,37 @@ static uint8_t *make_header(const soa_journal *j, const char *scenario, size_t s
     put_u32(h + 40, BLOCK);
     put_u32(h + 44, FAN);
     uint8_t *p = h + HEADER_SIZE;
-    memcpy(p, version, version_size), p += version_size;
+    memcpy(p, version, version_size);
+    p += version_size;
     if (scenario_size) memcpy(p, scenario, scenario_size);
     p += scenario_size;
     for (int i = 0; i < j->signal_count; ++i) {
         const size_t name = strlen(j->signals[i].name), unit = strlen(j->signals[i].unit);
-        put_u16(p, (uint32_t)name), put_u16(p + 2, (uint32_t)unit), p += 4;
-        memcpy(p, j->signals[i].name, name), p += name;
-        memcpy(p, j->signals[i].unit, unit), p += unit;
+        put_u16(p, (uint32_t)name);
+        put_u16(p + 2, (uint32_t)unit);
+        p += 4;
+        memcpy(p, j->signals[i].name, name);
+        p += name;
+        memcpy(p, j->signals[i].unit, unit);
+        p += unit;
     }
     put_u32(h + 48, soai_crc_add(&j->crc, 0, h + HEADER_SIZE, *size - HEADER_SIZE));
     put_u32(h + 60, soai_crc_add(&j->crc, 0, h, 60));
     return h;
 }
 
-soa_status soa_journal_create(const char *path, const char *scenario, size_t scenario_size, const soa_signal *signals,
-                              int signal_count, soa_journal **journal, soa_report *report) {
+soa_status soa_journal_create(const char *path, const char *scenario, size_t scenario_size,
+                              const soa_signal *signals, int signal_count, soa_journal **journal,
+                              soa_report *report) {
     if (signal_count > SOA_JOURNAL_MAX_SIGNALS)
+        return soai_report(
+            report, SOA_E_ARGUMENT, -1, 0,
+            "%d signals: a record holds at most %d; the machine has too many joints to be recorded",
+            signal_count, SOA_JOURNAL_MAX_SIGNALS);
+    if (!path || !journal || (!scenario && scenario_size) || (!signals && signal_count) ||
+        signal_count < 0 || scenario_size > SOA_JOURNAL_MAX_BLOB)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
-                           "%d signals: a record holds at most %d; the machine has too many joints to be recorded",
-                           signal_count, SOA_JOURNAL_MAX_SIGNALS);
-    if (!path || !journal || (!scenario && scenario_size) || (!signals && signal_count) || signal_count < 0 ||
-        scenario_size > SOA_JOURNAL_MAX_BLOB)
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "journal: an argument is missing or out of range");
+                           "journal: an argument is missing or out of range");
     soa_status s = check_signals(signals, signal_count, report);
     if (s != SOA_OK) return s;
     soa_journal *j = allocate(path, signals, signal_count);
@@ -379,7 +405,9 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
         int error = soai_write_all(file.fd, header, size);
         /* Append mode: what another process cuts off stays missing, so it is noticed. */
         if (!error && file.temporary && fcntl(file.fd, F_SETFL, O_APPEND)) error = errno;
-        if (error) s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path, strerror(error));
+        if (error)
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be written: %s", path,
+                            strerror(error));
     }
     if (s == SOA_OK) j->named = file.temporary != NULL;
     /* An older file exists; it is kept until something has been recorded. */
@@ -392,7 +420,8 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
         else
             file.fd = -1;
         soai_place_start(&j->place, size);
-        *journal = j, j = NULL;
+        *journal = j;
+        j = NULL;
     }
     if (s != SOA_OK || !replaces) soai_new_file_end(&file);
     free(header);
@@ -414,20 +443,25 @@ static soa_status recall(soa_journal *j, soa_log *log, soa_report *report) {
         s = soai_log_bounds(log, p->peak[k].offset, kept(j, p->peak[k].level, first), room, report);
     for (int k = 0; s == SOA_OK && k < p->tail; ++k) {
         int64_t got;
-        s = soa_log_read_samples(log, &(soa_log_range){.first = (int64_t)p->samples - p->tail + k, .count = 1}, NULL, room, &got, report);
-        for (int i = 0; s == SOA_OK && i < n; ++i) bound(j->bounds + 2 * i, room[i], room[i]);
+        s = soa_log_read_samples(
+            log, &(soa_log_range){.first = (int64_t)p->samples - p->tail + k, .count = 1}, NULL,
+            room, &got, report);
+        for (int i = 0; s == SOA_OK && i < n; ++i)
+            bound(j->bounds + 2 * i, room[i], room[i]);
     }
     free(room);
     return s;
 }
-soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t, void **blob, size_t *blob_size,
-                              char **scenario, size_t *scenario_size, soa_report *report) {
+soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t, void **blob,
+                              size_t *blob_size, char **scenario, size_t *scenario_size,
+                              soa_report *report) {
     if (!path || !journal || !t || !blob || !blob_size)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "journal: an argument is missing");
     struct stat about;
     const int fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &about) || !S_ISREG(about.st_mode)) {
-        soai_report(report, SOA_E_FILE, -1, 0, "%s: %s", path, fd < 0 ? strerror(errno) : "no regular file");
+        soai_report(report, SOA_E_FILE, -1, 0, "%s: %s", path,
+                    fd < 0 ? strerror(errno) : "no regular file");
         if (fd >= 0) close(fd);
         return SOA_E_FILE;
     }
@@ -455,7 +489,8 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
         soa_log_get_info(log, &info);
         j = allocate(path, info.signals, info.signal_count);
         text = scenario ? malloc(info.scenario_size + 1) : NULL;
-        if (!j || (scenario && !text)) s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
+        if (!j || (scenario && !text))
+            s = soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     }
     if (s == SOA_OK) {
         j->place = *soai_log_place(log);
@@ -464,7 +499,9 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
     if (s == SOA_OK) {
         int error = ftruncate(fd, (off_t)j->place.end) ? errno : 0;
         if (!error) error = soai_sync(fd);
-        if (error) s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be cut back: %s", path, strerror(error));
+        if (error)
+            s = soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be cut back: %s", path,
+                            strerror(error));
     }
     if (s == SOA_OK) {
         j->fd = fd;
@@ -473,10 +510,14 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
         if (text) memcpy(text, info.scenario, info.scenario_size + 1);
         if (scenario) *scenario = text;
         if (scenario_size) *scenario_size = info.scenario_size;
-        *journal = j, *t = time, *blob = bytes, *blob_size = size;
+        *journal = j;
+        *t = time;
+        *blob = bytes;
+        *blob_size = size;
     } else {
         if (j) release(j, NULL);
-        free(text), free(bytes);
+        free(text);
+        free(bytes);
         close(fd);
     }
     soa_log_close(log);

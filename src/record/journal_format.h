@@ -36,7 +36,8 @@ enum {
     CHECKPOINT_BASE = 64,
     END_SIZE = 64
 };
-#define TYPE_(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define TYPE_(a, b, c, d) \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define TYPE_SAMPLE TYPE_('S', 'M', 'P', 'L')
 #define TYPE_NODE TYPE_('N', 'O', 'D', 'E')
 #define TYPE_EVENT TYPE_('E', 'V', 'N', 'T')
@@ -45,13 +46,16 @@ enum {
 
 /* --- numbers as bytes ------------------------------------------------------------------------- */
 static inline void put_u16(uint8_t *p, uint32_t x) {
-    p[0] = (uint8_t)x, p[1] = (uint8_t)(x >> 8);
+    p[0] = (uint8_t)x;
+    p[1] = (uint8_t)(x >> 8);
 }
 static inline void put_u32(uint8_t *p, uint32_t x) {
-    for (int i = 0; i < 4; ++i) p[i] = (uint8_t)(x >> 8 * i);
+    for (int i = 0; i < 4; ++i)
+        p[i] = (uint8_t)(x >> 8 * i);
 }
 static inline void put_u64(uint8_t *p, uint64_t x) {
-    for (int i = 0; i < 8; ++i) p[i] = (uint8_t)(x >> 8 * i);
+    for (int i = 0; i < 8; ++i)
+        p[i] = (uint8_t)(x >> 8 * i);
 }
 static inline uint32_t get_u16(const uint8_t *p) {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8;
@@ -86,8 +90,8 @@ void soai_crc_init(soai_crc *c);
 /* Checksum of all bytes so far; it begins with 0. */
 uint32_t soai_crc_add(const soai_crc *c, uint32_t crc, const void *data, size_t size);
 /* Writes the head of a record. payload_crc is the checksum of the padded payload. */
-void soai_head_put(const soai_crc *c, uint8_t head[HEAD], uint64_t offset, uint32_t type, uint32_t length,
-                   uint32_t payload_crc);
+void soai_head_put(const soai_crc *c, uint8_t head[HEAD], uint64_t offset, uint32_t type,
+                   uint32_t length, uint32_t payload_crc);
 int soai_head_good(const soai_crc *c, const uint8_t head[HEAD], uint64_t offset);
 
 /* --- state of a file up to some record, journal_place.c --------------------------------------- */
@@ -126,8 +130,10 @@ int soai_place_due(const soai_place *p);
  * contents. */
 void soai_place_node(const soai_place *p, int level, uint8_t *payload);
 void soai_place_end(const soai_place *p, uint8_t payload[END_SIZE]);
-void soai_place_event(const soai_place *p, double t, uint32_t kind, uint32_t text, uint8_t payload[EVENT_BASE]);
-void soai_place_checkpoint(const soai_place *p, double t, uint64_t blob, uint8_t payload[CHECKPOINT_BASE]);
+void soai_place_event(const soai_place *p, double t, uint32_t kind, uint32_t text,
+                      uint8_t payload[EVENT_BASE]);
+void soai_place_checkpoint(const soai_place *p, double t, uint64_t blob,
+                           uint8_t payload[CHECKPOINT_BASE]);
 /* Updates the state after the record at p->end, with a payload of this length. */
 void soai_place_pass(soai_place *p, uint32_t type, uint32_t length, double t);
 
@@ -138,22 +144,26 @@ static inline void bound(double bounds[2], double low, double high) {
     if (high == high && !(bounds[1] >= high)) bounds[1] = high;
 }
 static inline void unbound(double *bounds, int signals) {
-    for (int i = 0; i < 2 * signals; ++i) bounds[i] = NAN;
+    for (int i = 0; i < 2 * signals; ++i)
+        bounds[i] = NAN;
 }
 /* Bounds of a node, from the bounds of its 16 children. */
 static inline void bound_all(double *bounds, const double *children, int signals) {
     unbound(bounds, signals);
     for (int k = 0; k < FAN; ++k, children += 2 * signals)
-        for (int i = 0; i < signals; ++i) bound(bounds + 2 * i, children[2 * i], children[2 * i + 1]);
+        for (int i = 0; i < signals; ++i)
+            bound(bounds + 2 * i, children[2 * i], children[2 * i + 1]);
 }
 
 /* --- functions of the reader that the writer uses, journal_read.c ----------------------------- */
 /* Opens a log from a file descriptor, which the log then owns, or from memory (fd < 0). */
-soa_status soai_log_open(int fd, const void *memory, size_t size, const char *path, soa_log **log, soa_report *report);
+soa_status soai_log_open(int fd, const void *memory, size_t size, const char *path, soa_log **log,
+                         soa_report *report);
 /* Finds the last checkpoint up to which all records since the checkpoint before it are good. Moves
  * the log's state to just after it; or to just after the header, then *found = 0. */
 soa_status soai_log_cut(soa_log *log, int *found, soa_report *report);
 const soai_place *soai_log_place(const soa_log *log);
 /* Reads bounds[signals][2] of a node; children[FAN][signals][2] is work space. */
-soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double *children, soa_report *report);
+soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double *children,
+                           soa_report *report);
 #endif

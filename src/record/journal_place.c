@@ -48,14 +48,16 @@ void soai_place_end(const soai_place *p, uint8_t payload[END_SIZE]) {
     put_f64(payload + 48, p->samples ? p->t_first : 0);
     put_f64(payload + 56, p->samples ? p->t_last : 0);
 }
-void soai_place_event(const soai_place *p, double t, uint32_t kind, uint32_t text, uint8_t payload[EVENT_BASE]) {
+void soai_place_event(const soai_place *p, double t, uint32_t kind, uint32_t text,
+                      uint8_t payload[EVENT_BASE]) {
     put_f64(payload, t);
     put_u64(payload + 8, p->events);
     put_u64(payload + 16, p->last_event);
     put_u32(payload + 24, kind);
     put_u32(payload + 28, text);
 }
-void soai_place_checkpoint(const soai_place *p, double t, uint64_t blob, uint8_t payload[CHECKPOINT_BASE]) {
+void soai_place_checkpoint(const soai_place *p, double t, uint64_t blob,
+                           uint8_t payload[CHECKPOINT_BASE]) {
     put_f64(payload, t);
     put_u64(payload + 8, p->checkpoints);
     put_u64(payload + 16, p->last_checkpoint);
@@ -77,16 +79,20 @@ void soai_place_pass(soai_place *p, uint32_t type, uint32_t length, double t) {
         soai_peak node = {p->end, p->tail_offset[0], level, p->tail_t[0], p->t_last};
         if (level) {
             const soai_peak *child = p->peak + (p->peaks -= FAN);
-            node.start = child[0].start, node.t_first = child[0].t_first, node.t_last = child[FAN - 1].t_last;
+            node.start = child[0].start;
+            node.t_first = child[0].t_first;
+            node.t_last = child[FAN - 1].t_last;
         } else {
             p->tail = 0;
         }
         p->peak[p->peaks++] = node;
         p->last_node = p->end;
     } else if (type == TYPE_EVENT) {
-        ++p->events, p->last_event = p->end;
+        ++p->events;
+        p->last_event = p->end;
     } else if (type == TYPE_CHECKPOINT) {
-        ++p->checkpoints, p->last_checkpoint = p->end;
+        ++p->checkpoints;
+        p->last_checkpoint = p->end;
     }
     p->end += HEAD + padded(length);
 }

@@ -52,7 +52,8 @@ struct soa_log {
 
 #define SAY(status, ...) soai_report(log->report, status, -1, 0, __VA_ARGS__)
 static soa_status damaged(soa_log *log, uint64_t offset) {
-    return SAY(SOA_E_CHECKSUM, "%.150s: damaged at byte %llu", log->path, (unsigned long long)offset);
+    return SAY(SOA_E_CHECKSUM, "%.150s: damaged at byte %llu", log->path,
+               (unsigned long long)offset);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------ */
@@ -70,7 +71,8 @@ static soa_status look_at_size(soa_log *log) {
 static soa_status read_at(soa_log *log, uint64_t offset, uint8_t *to, size_t n, size_t *got) {
     *got = 0;
     if (log->fd < 0) {
-        if (offset < log->memory_size) *got = n < log->memory_size - offset ? n : log->memory_size - (size_t)offset;
+        if (offset < log->memory_size)
+            *got = n < log->memory_size - offset ? n : log->memory_size - (size_t)offset;
         if (*got) memcpy(to, log->memory + offset, *got);
         return SOA_OK;
     }
@@ -94,7 +96,8 @@ static soa_status fetch(soa_log *log, uint64_t offset, size_t n, const uint8_t *
         log->have = 0;
         const soa_status s = read_at(log, offset, log->window, (size_t)want, &got);
         if (s != SOA_OK) return s;
-        log->at = offset, log->have = got;
+        log->at = offset;
+        log->have = got;
         if (got < n) return SAY(SOA_E_FILE, "%.150s: became shorter while it was read", log->path);
     }
     *bytes = log->window + (offset - log->at);
@@ -112,11 +115,14 @@ typedef struct record {
 static soa_status read_head(soa_log *log, uint64_t offset, uint64_t limit, record *r) {
     const uint8_t *head;
     if (limit > log->size) limit = log->size;
-    if (offset % 8 || offset < log->start || offset > limit || limit - offset < HEAD) return SOA_E_CHECKSUM;
+    if (offset % 8 || offset < log->start || offset > limit || limit - offset < HEAD)
+        return SOA_E_CHECKSUM;
     const soa_status s = fetch(log, offset, HEAD, &head);
     if (s != SOA_OK) return s;
     if (!soai_head_good(&log->crc, head, offset)) return SOA_E_CHECKSUM;
-    r->type = get_u32(head), r->length = get_u32(head + 4), r->crc = get_u32(head + 8);
+    r->type = get_u32(head);
+    r->length = get_u32(head + 4);
+    r->crc = get_u32(head + 8);
     r->payload = offset + HEAD;
     r->next = r->payload + padded(r->length);
     return r->next <= limit ? SOA_OK : SOA_E_CHECKSUM;
@@ -150,18 +156,21 @@ static soa_status read_node(soa_log *log, uint64_t offset, int level, uint64_t f
     const uint8_t *payload;
     log->ahead = node_size(1, log->signal_count) + HEAD;
     soa_status s = read_head(log, offset, log->size, &r);
-    if (s == SOA_OK && (r.type != TYPE_NODE || r.length > node_size(1, log->signal_count) || r.length < NODE_BASE))
+    if (s == SOA_OK &&
+        (r.type != TYPE_NODE || r.length > node_size(1, log->signal_count) || r.length < NODE_BASE))
         s = SOA_E_CHECKSUM;
     if (s == SOA_OK) s = read_payload(log, &r, &payload);
     if (s != SOA_OK) return s;
     memcpy(log->node, payload, r.length);
     const uint32_t its = get_u32(log->node);
     if (its >= LEVELS || (level >= 0 && its != (uint32_t)level)) return SOA_E_CHECKSUM;
-    const uint64_t begin = get_u64(log->node + 8), span = span_of((int)its), limit = (uint64_t)1 << 60;
+    const uint64_t begin = get_u64(log->node + 8), span = span_of((int)its),
+                   limit = (uint64_t)1 << 60;
     const double t_first = get_f64(log->node + 24), t_last = get_f64(log->node + 32);
-    if (r.length != node_size((int)its, log->signal_count) || get_u32(log->node + 4) != (its ? FAN : BLOCK) ||
-        get_u64(log->node + 16) != span || begin % span || begin > limit || (level >= 0 && begin != first) ||
-        !isfinite(t_first) || !isfinite(t_last) || t_last < t_first)
+    if (r.length != node_size((int)its, log->signal_count) ||
+        get_u32(log->node + 4) != (its ? FAN : BLOCK) || get_u64(log->node + 16) != span ||
+        begin % span || begin > limit || (level >= 0 && begin != first) || !isfinite(t_first) ||
+        !isfinite(t_last) || t_last < t_first)
         return SOA_E_CHECKSUM;
     /* Offsets point back, and counts are of earlier records. */
     for (int i = 40; i <= 80; i += 8)
@@ -183,8 +192,10 @@ static soa_status go_to(soa_log *log, uint64_t offset) {
         const uint64_t begin = get_u64(log->node + 8), before = get_u64(log->node + 40);
         if (at == offset) {
             p->samples = begin + span_of(its);
-            p->last_event = get_u64(log->node + 48), p->events = get_u64(log->node + 56);
-            p->last_checkpoint = get_u64(log->node + 64), p->checkpoints = get_u64(log->node + 72);
+            p->last_event = get_u64(log->node + 48);
+            p->events = get_u64(log->node + 56);
+            p->last_checkpoint = get_u64(log->node + 64);
+            p->checkpoints = get_u64(log->node + 72);
             p->t_last = get_f64(log->node + 32);
             p->last_node = offset;
             p->end = offset + HEAD + padded(node_size(its, log->signal_count));
@@ -193,17 +204,21 @@ static soa_status go_to(soa_log *log, uint64_t offset) {
             return SOA_E_CHECKSUM;
         }
         count = its == level ? count + 1 : 1;
-        if (count > FAN || p->peaks == PEAKS || (begin == 0) != (before == 0)) return SOA_E_CHECKSUM;
-        p->peak[p->peaks++] =
-            (soai_peak){at, get_u64(log->node + 80), its, get_f64(log->node + 24), get_f64(log->node + 32)};
-        level = its, first = begin;
+        if (count > FAN || p->peaks == PEAKS || (begin == 0) != (before == 0))
+            return SOA_E_CHECKSUM;
+        p->peak[p->peaks++] = (soai_peak){at, get_u64(log->node + 80), its, get_f64(log->node + 24),
+                                          get_f64(log->node + 32)};
+        level = its;
+        first = begin;
         if (!before) break;
         at = before; /* smaller than before: read_node checks it */
     }
-    if (!p->events != !p->last_event || !p->checkpoints != !p->last_checkpoint) return SOA_E_CHECKSUM;
+    if (!p->events != !p->last_event || !p->checkpoints != !p->last_checkpoint)
+        return SOA_E_CHECKSUM;
     for (int i = 0, k = p->peaks - 1; i < k; ++i, --k) {
         const soai_peak swap = p->peak[i];
-        p->peak[i] = p->peak[k], p->peak[k] = swap;
+        p->peak[i] = p->peak[k];
+        p->peak[k] = swap;
     }
     p->t_first = p->peak[0].t_first;
     return SOA_OK;
@@ -217,9 +232,11 @@ static soa_status pass(soa_log *log, const record *r) {
     const int due = soai_place_due(p);
     double t = 0;
     soa_status s = SOA_OK;
-    if ((due >= 0) != (r->type == TYPE_NODE) || (due == 0 && p->peaks == PEAKS)) return SOA_E_CHECKSUM;
+    if ((due >= 0) != (r->type == TYPE_NODE) || (due == 0 && p->peaks == PEAKS))
+        return SOA_E_CHECKSUM;
     if (r->type == TYPE_CHECKPOINT) {
-        if (r->length < CHECKPOINT_BASE || r->length - CHECKPOINT_BASE > SOA_JOURNAL_MAX_BLOB) return SOA_E_CHECKSUM;
+        if (r->length < CHECKPOINT_BASE || r->length - CHECKPOINT_BASE > SOA_JOURNAL_MAX_BLOB)
+            return SOA_E_CHECKSUM;
         s = check_payload(log, r);
         if (s == SOA_OK) s = fetch(log, r->payload, CHECKPOINT_BASE, &payload);
         if (s != SOA_OK) return s;
@@ -236,7 +253,8 @@ static soa_status pass(soa_log *log, const record *r) {
             if (!isfinite(t) || t < p->t_last) return SOA_E_CHECKSUM;
         } else if (r->type == TYPE_NODE) {
             soai_place_node(p, due, expected);
-            if (r->length != node_size(due, log->signal_count) || memcmp(payload, expected, node_head(due)))
+            if (r->length != node_size(due, log->signal_count) ||
+                memcmp(payload, expected, node_head(due)))
                 return SOA_E_CHECKSUM;
         } else if (r->type == TYPE_EVENT) {
             if (r->length < EVENT_BASE) return SOA_E_CHECKSUM;
@@ -270,11 +288,13 @@ static soa_status go_on(soa_log *log, uint64_t limit) {
 }
 
 /* Reads the fixed part of a checkpoint into fixed[] and checks the checksum. *r is its record. */
-static soa_status read_checkpoint(soa_log *log, uint64_t offset, uint8_t fixed[CHECKPOINT_BASE], record *r) {
+static soa_status read_checkpoint(soa_log *log, uint64_t offset, uint8_t fixed[CHECKPOINT_BASE],
+                                  record *r) {
     const uint8_t *payload;
     log->ahead = 4096;
     soa_status s = read_head(log, offset, log->size, r);
-    if (s == SOA_OK && (r->type != TYPE_CHECKPOINT || r->length < CHECKPOINT_BASE)) s = SOA_E_CHECKSUM;
+    if (s == SOA_OK && (r->type != TYPE_CHECKPOINT || r->length < CHECKPOINT_BASE))
+        s = SOA_E_CHECKSUM;
     if (s == SOA_OK) s = check_payload(log, r);
     if (s == SOA_OK) s = fetch(log, r->payload, CHECKPOINT_BASE, &payload);
     if (s != SOA_OK) return s;
@@ -301,13 +321,17 @@ static soa_status find_last_node(soa_log *log, int *found) {
         else if (s == SOA_OK)
             s = SOA_E_CHECKSUM;
         if (s == SOA_OK) s = go_to(log, get_u64(payload + 8));
-        if (s != SOA_E_CHECKSUM) return *found = s == SOA_OK, s;
+        if (s != SOA_E_CHECKSUM) {
+            *found = s == SOA_OK;
+            return s;
+        }
     }
     uint8_t *piece = malloc(WINDOW);
     if (!piece) return SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
     int tries = TRIES;
     s = SOA_OK;
-    for (uint64_t high = log->size & ~(uint64_t)7; !*found && tries && s == SOA_OK && high > log->start;) {
+    for (uint64_t high = log->size & ~(uint64_t)7;
+         !*found && tries && s == SOA_OK && high > log->start;) {
         const uint64_t low = high - log->start > WINDOW ? high - WINDOW : log->start;
         size_t got;
         s = read_at(log, low, piece, (size_t)(high - low), &got);
@@ -324,7 +348,10 @@ static soa_status find_last_node(soa_log *log, int *found) {
             if (s != SOA_OK) break;
             --tries;
             uint64_t node = at;
-            if (r.type == TYPE_CHECKPOINT) s = read_checkpoint(log, at, fixed, &r), node = get_u64(fixed + 32);
+            if (r.type == TYPE_CHECKPOINT) {
+                s = read_checkpoint(log, at, fixed, &r);
+                node = get_u64(fixed + 32);
+            }
             if (s == SOA_OK) s = go_to(log, node);
             if (s == SOA_OK)
                 *found = 1;
@@ -340,8 +367,10 @@ static soa_status find_end(soa_log *log) {
     int found;
     uint8_t fixed[CHECKPOINT_BASE];
     record r;
-    log->complete = 0, log->checkpoint = NAN;
-    log->next_sample = UINT64_MAX, log->event_known = 0;
+    log->complete = 0;
+    log->checkpoint = NAN;
+    log->next_sample = UINT64_MAX;
+    log->event_known = 0;
     soa_status s = find_last_node(log, &found);
     if (s == SOA_OK && !found) soai_place_start(&log->place, log->start);
     const uint64_t at = log->place.last_checkpoint;
@@ -369,15 +398,19 @@ static soa_status read_texts(soa_log *log, const uint8_t *h, size_t size) {
     log->scenario = malloc((size_t)scenario + 1);
     /* A signal's two texts of n bytes take n + 4 bytes in the file, so their ends fit too. */
     log->signals = malloc(count * sizeof *log->signals + rest + 1);
-    if (!log->program || !log->scenario || !log->signals) return SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
-    memcpy(log->program, h + at, program), at += program;
-    memcpy(log->scenario, h + at, (size_t)scenario), at += (size_t)scenario;
+    if (!log->program || !log->scenario || !log->signals)
+        return SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
+    memcpy(log->program, h + at, program);
+    at += program;
+    memcpy(log->scenario, h + at, (size_t)scenario);
+    at += (size_t)scenario;
     log->scenario[scenario] = 0;
     log->scenario_size = (size_t)scenario;
     char *text = (char *)(log->signals + count);
     for (size_t i = 0; i < count; ++i) {
         char *word[2];
-        if (size - at < 4) return SAY(SOA_E_FORMAT, "%.150s: its table of signals is inconsistent", log->path);
+        if (size - at < 4)
+            return SAY(SOA_E_FORMAT, "%.150s: its table of signals is inconsistent", log->path);
         const uint32_t length[2] = {get_u16(h + at), get_u16(h + at + 2)};
         at += 4;
         if (!length[0] || length[0] > SOA_JOURNAL_MAX_NAME || length[1] > SOA_JOURNAL_MAX_NAME ||
@@ -385,10 +418,12 @@ static soa_status read_texts(soa_log *log, const uint8_t *h, size_t size) {
             return SAY(SOA_E_FORMAT, "%.150s: its table of signals is inconsistent", log->path);
         for (int k = 0; k < 2; ++k) {
             if (length[k] && memchr(h + at, 0, length[k]))
-                return SAY(SOA_E_FORMAT, "%.150s: signal %zu has a name with a zero in it", log->path, i);
+                return SAY(SOA_E_FORMAT, "%.150s: signal %zu has a name with a zero in it",
+                           log->path, i);
             word[k] = memcpy(text, h + at, length[k]);
             text[length[k]] = 0;
-            text += length[k] + 1, at += length[k];
+            text += length[k] + 1;
+            at += length[k];
         }
         log->signals[i] = (soa_signal){word[0], word[1]};
     }
@@ -399,14 +434,17 @@ static soa_status read_header(soa_log *log) {
     size_t got;
     soa_status s = read_at(log, 0, h, HEADER_SIZE, &got);
     if (s != SOA_OK) return s;
-    if (got < HEADER_SIZE || memcmp(h, JOURNAL_MAGIC, 8)) return SAY(SOA_E_FORMAT, "%.150s: not a journal", log->path);
-    if (get_u32(h + 12) != ENDIAN_MARK || get_u32(h + 60) != soai_crc_add(&log->crc, 0, h, 60)) return damaged(log, 0);
+    if (got < HEADER_SIZE || memcmp(h, JOURNAL_MAGIC, 8))
+        return SAY(SOA_E_FORMAT, "%.150s: not a journal", log->path);
+    if (get_u32(h + 12) != ENDIAN_MARK || get_u32(h + 60) != soai_crc_add(&log->crc, 0, h, 60))
+        return damaged(log, 0);
     if (get_u32(h + 8) != SOA_JOURNAL_VERSION)
-        return SAY(SOA_E_VERSION, "%.150s: a journal of version %lu; this program reads version %d", log->path,
-                   (unsigned long)get_u32(h + 8), SOA_JOURNAL_VERSION);
+        return SAY(SOA_E_VERSION, "%.150s: a journal of version %lu; this program reads version %d",
+                   log->path, (unsigned long)get_u32(h + 8), SOA_JOURNAL_VERSION);
     const uint64_t size = get_u64(h + 16);
-    if (size > log->size || size < HEADER_SIZE || size % 8 || get_u32(h + 24) > SOA_JOURNAL_MAX_SIGNALS ||
-        get_u64(h + 32) > SOA_JOURNAL_MAX_BLOB || get_u32(h + 40) != BLOCK || get_u32(h + 44) != FAN)
+    if (size > log->size || size < HEADER_SIZE || size % 8 ||
+        get_u32(h + 24) > SOA_JOURNAL_MAX_SIGNALS || get_u64(h + 32) > SOA_JOURNAL_MAX_BLOB ||
+        get_u32(h + 40) != BLOCK || get_u32(h + 44) != FAN)
         return SAY(SOA_E_FORMAT, "%.150s: its header is inconsistent or cut short", log->path);
     log->start = size;
     log->signal_count = (int)get_u32(h + 24);
@@ -414,21 +452,24 @@ static soa_status read_header(soa_log *log) {
     if (!all) return SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
     s = read_at(log, 0, all, (size_t)size, &got);
     if (s == SOA_OK &&
-        (got < size || get_u32(h + 48) != soai_crc_add(&log->crc, 0, all + HEADER_SIZE, (size_t)size - HEADER_SIZE)))
+        (got < size || get_u32(h + 48) != soai_crc_add(&log->crc, 0, all + HEADER_SIZE,
+                                                       (size_t)size - HEADER_SIZE)))
         s = damaged(log, HEADER_SIZE);
     if (s == SOA_OK) s = read_texts(log, all, (size_t)size);
     free(all);
     return s;
 }
 
-soa_status soai_log_open(int fd, const void *memory, size_t size, const char *path, soa_log **result,
-                         soa_report *report) {
+soa_status soai_log_open(int fd, const void *memory, size_t size, const char *path,
+                         soa_log **result, soa_report *report) {
     soa_log *log = calloc(1, sizeof *log);
     if (!log) {
         if (fd >= 0) close(fd);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "%s: no memory", path);
     }
-    log->fd = fd, log->memory = memory, log->memory_size = size;
+    log->fd = fd;
+    log->memory = memory;
+    log->memory_size = size;
     log->report = report;
     log->path = malloc(strlen(path) + 1);
     soai_crc_init(&log->crc);
@@ -440,9 +481,11 @@ soa_status soai_log_open(int fd, const void *memory, size_t size, const char *pa
         if (s == SOA_OK) {
             const size_t node = padded(node_size(1, log->signal_count)) + HEAD;
             log->room = node > WINDOW ? node : WINDOW;
-            log->window = malloc(log->room), log->node = malloc(node);
+            log->window = malloc(log->room);
+            log->node = malloc(node);
             log->text = malloc(SOA_JOURNAL_MAX_NAME + SOA_JOURNAL_MAX_TEXT + 2);
-            if (!log->window || !log->node || !log->text) s = SAY(SOA_E_MEMORY, "%.150s: no memory", path);
+            if (!log->window || !log->node || !log->text)
+                s = SAY(SOA_E_MEMORY, "%.150s: no memory", path);
         }
         if (s == SOA_OK) s = find_end(log);
     } else {
@@ -456,11 +499,14 @@ soa_status soai_log_open(int fd, const void *memory, size_t size, const char *pa
     return s;
 }
 soa_status soa_log_open(const char *path, soa_log **log, soa_report *report) {
-    if (!path || !log) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
+    if (!path || !log)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     struct stat about;
     /* Opening a pipe must not block. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be read: %s", path, strerror(errno));
+    if (fd < 0)
+        return soai_report(report, SOA_E_FILE, -1, 0, "%s: cannot be read: %s", path,
+                           strerror(errno));
     if (fstat(fd, &about) || !S_ISREG(about.st_mode)) {
         close(fd);
         return soai_report(report, SOA_E_FILE, -1, 0, "%s: no regular file", path);
@@ -470,8 +516,15 @@ soa_status soa_log_open(const char *path, soa_log **log, soa_report *report) {
 void soa_log_close(soa_log *log) {
     if (!log) return;
     if (log->fd >= 0) close(log->fd);
-    free(log->path), free(log->scenario), free(log->program), free(log->signals), free(log->window), free(log->node);
-    free(log->event_at), free(log->text), free(log);
+    free(log->path);
+    free(log->scenario);
+    free(log->program);
+    free(log->signals);
+    free(log->window);
+    free(log->node);
+    free(log->event_at);
+    free(log->text);
+    free(log);
 }
 
 soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
@@ -480,7 +533,8 @@ soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
     const soai_place before = log->place;
     const int complete = log->complete;
     soa_status s = look_at_size(log);
-    if (s == SOA_OK && log->size < log->start) s = SAY(SOA_E_FORMAT, "%.150s: its header was cut away", log->path);
+    if (s == SOA_OK && log->size < log->start)
+        s = SAY(SOA_E_FORMAT, "%.150s: its header was cut away", log->path);
     if (s == SOA_OK && complete) { /* check that the end record is still there */
         record r;
         log->ahead = 0;
@@ -490,8 +544,8 @@ soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
         s = log->size < before.end ? find_end(log) : go_on(log, log->size);
     }
     if (news)
-        *news = s == SOA_OK &&
-                (log->place.end != before.end || log->place.samples != before.samples || log->complete != complete);
+        *news = s == SOA_OK && (log->place.end != before.end ||
+                                log->place.samples != before.samples || log->complete != complete);
     log->report = NULL;
     return s;
 }
@@ -500,12 +554,17 @@ void soa_log_get_info(const soa_log *log, soa_log_info *info) {
     if (!log || !info) return;
     const soai_place *p = &log->place;
     memset(info, 0, sizeof *info);
-    info->scenario = log->scenario, info->scenario_size = log->scenario_size;
+    info->scenario = log->scenario;
+    info->scenario_size = log->scenario_size;
     info->program_version = log->program;
     info->version = SOA_JOURNAL_VERSION;
-    info->signal_count = log->signal_count, info->signals = log->signals;
-    info->samples = (int64_t)p->samples, info->events = (int64_t)p->events, info->checkpoints = (int64_t)p->checkpoints;
-    info->first = p->t_first, info->last = p->t_last;
+    info->signal_count = log->signal_count;
+    info->signals = log->signals;
+    info->samples = (int64_t)p->samples;
+    info->events = (int64_t)p->events;
+    info->checkpoints = (int64_t)p->checkpoints;
+    info->first = p->t_first;
+    info->last = p->t_last;
     info->checkpoint = log->checkpoint;
     info->complete = log->complete;
     info->bytes = (int64_t)p->end;
@@ -537,16 +596,20 @@ static soa_status next_sample(soa_log *log, uint64_t *offset, const uint8_t **pa
 /* Descends from the peaks to the block of 64 samples that contains `sample`, or if by_time to the
  * first block whose last time is >= t. *offset: its first record; *first: its first sample. In the
  * tail, which has no node yet: the tail itself. */
-static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double t, uint64_t *first, uint64_t *offset) {
+static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double t, uint64_t *first,
+                             uint64_t *offset) {
     const soai_place *p = &log->place;
     uint64_t at = 0;
     int level = -1;
     *first = 0;
     for (int k = 0; k < p->peaks && level < 0; ++k) {
-        if (by_time ? p->peak[k].t_last >= t : sample < *first + span_of(p->peak[k].level))
-            level = p->peak[k].level, at = p->peak[k].offset, *offset = p->peak[k].start;
-        else
+        if (by_time ? p->peak[k].t_last >= t : sample < *first + span_of(p->peak[k].level)) {
+            level = p->peak[k].level;
+            at = p->peak[k].offset;
+            *offset = p->peak[k].start;
+        } else {
             *first += span_of(p->peak[k].level);
+        }
     }
     if (level < 0) *offset = p->tail ? p->tail_offset[0] : p->end;
     for (; level > 0; --level) {
@@ -557,29 +620,37 @@ static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double 
         if (!by_time)
             i = (int)((sample - *first) / span);
         else
-            while (i < FAN - 1 && !(get_f64(log->node + NODE_BASE + i * CHILD_SIZE + 24) >= t)) ++i;
+            while (i < FAN - 1 && !(get_f64(log->node + NODE_BASE + i * CHILD_SIZE + 24) >= t))
+                ++i;
         const uint8_t *child = log->node + NODE_BASE + i * CHILD_SIZE;
         const uint64_t its = get_u64(child);
         *offset = get_u64(child + 8);
         if (its >= at || *offset >= its) return SOA_E_CHECKSUM;
-        at = its, *first += (uint64_t)i * span;
+        at = its;
+        *first += (uint64_t)i * span;
     }
     return *offset >= log->start ? SOA_OK : SOA_E_CHECKSUM;
 }
 soa_status soa_log_find_sample(soa_log *log, double t, int64_t *sample, soa_report *report) {
-    if (!log || !sample || isnan(t)) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
+    if (!log || !sample || isnan(t))
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     uint64_t first, offset;
     log->report = report;
     soa_status s = find_block(log, 0, 1, t, &first, &offset);
     /* The tree is damaged: read the samples from the start. */
-    if (s == SOA_E_CHECKSUM) s = SOA_OK, first = 0, offset = log->start;
+    if (s == SOA_E_CHECKSUM) {
+        s = SOA_OK;
+        first = 0;
+        offset = log->start;
+    }
     log->ahead = log->room;
     while (s == SOA_OK && first < log->place.samples) {
         const uint8_t *payload;
         const uint64_t before = offset;
         s = next_sample(log, &offset, &payload);
         if (s == SOA_OK && get_f64(payload) >= t) {
-            log->next_sample = first, log->next_offset = before;
+            log->next_sample = first;
+            log->next_offset = before;
             break;
         }
         ++first;
@@ -595,7 +666,8 @@ static int check_wanted(const soa_log *log, const int *signals, int count) {
         if (signals[i] < 0 || signals[i] >= log->signal_count) return 0;
     return 1;
 }
-soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double *t, double *values, int64_t *got, soa_report *report) {
+soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double *t, double *values,
+                                int64_t *got, soa_report *report) {
     if (!range) return SOA_E_ARGUMENT;
     int64_t first = range->first;
     int64_t count = range->count;
@@ -603,7 +675,8 @@ soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double
     int signal_count = range->signal_count;
     if (got) *got = 0;
     if (!log || !got || first < 0 || count < 0 || !check_wanted(log, signals, signal_count))
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing or out of range");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "log: an argument is missing or out of range");
     const uint64_t samples = log->place.samples;
     if ((uint64_t)first >= samples || !count) return SOA_OK;
     if ((uint64_t)count > samples - (uint64_t)first) count = (int64_t)(samples - (uint64_t)first);
@@ -614,20 +687,28 @@ soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double
     log->report = report;
     if (sample != (uint64_t)first) {
         s = find_block(log, (uint64_t)first, 0, 0, &sample, &offset);
-        if (s == SOA_E_CHECKSUM) s = SOA_OK, sample = 0, offset = log->start;
+        if (s == SOA_E_CHECKSUM) {
+            s = SOA_OK;
+            sample = 0;
+            offset = log->start;
+        }
     }
     const uint64_t record_size = HEAD + 8 + 8 * (uint64_t)log->signal_count;
-    log->ahead = (uint64_t)count < log->room / record_size ? (size_t)((uint64_t)count * record_size) : log->room;
-    for (; s == SOA_OK && sample < (uint64_t)first; ++sample) s = next_sample(log, &offset, &payload);
+    log->ahead = (uint64_t)count < log->room / record_size ? (size_t)((uint64_t)count * record_size)
+                                                           : log->room;
+    for (; s == SOA_OK && sample < (uint64_t)first; ++sample)
+        s = next_sample(log, &offset, &payload);
     for (; s == SOA_OK && *got < count; ++sample) {
         s = next_sample(log, &offset, &payload);
         if (s != SOA_OK) break;
         if (t) t[*got] = get_f64(payload);
         double *row = values ? values + (size_t)*got * (size_t)signal_count : NULL;
-        for (int i = 0; row && i < signal_count; ++i) row[i] = get_f64(payload + 8 + 8 * (signals ? signals[i] : i));
+        for (int i = 0; row && i < signal_count; ++i)
+            row[i] = get_f64(payload + 8 + 8 * (signals ? signals[i] : i));
         ++*got;
     }
-    log->next_sample = s == SOA_OK ? sample : UINT64_MAX, log->next_offset = offset;
+    log->next_sample = s == SOA_OK ? sample : UINT64_MAX;
+    log->next_offset = offset;
     log->report = NULL;
     return s;
 }
@@ -642,7 +723,9 @@ typedef struct overview {
 
 static int column_of(const overview *o, double t) {
     const double x = (t - o->t0) * o->scale;
-    return !(x >= 0) ? 0 : x >= o->columns ? o->columns - 1 : (int)x;
+    if (!(x >= 0)) return 0;
+    if (x >= o->columns) return o->columns - 1;
+    return (int)x;
 }
 /* Adds values to a column: min and max per signal, or one value per signal. */
 static void add_to_column(const overview *o, int column, const uint8_t *values, int stride) {
@@ -651,7 +734,8 @@ static void add_to_column(const overview *o, int column, const uint8_t *values, 
         const size_t at = (size_t)i * (size_t)o->columns + (size_t)column;
         double both[2] = {o->min[at], o->max[at]};
         bound(both, get_f64(v), get_f64(v + stride - 8));
-        o->min[at] = both[0], o->max[at] = both[1];
+        o->min[at] = both[0];
+        o->max[at] = both[1];
     }
 }
 static soa_status add_samples(soa_log *log, const overview *o, uint64_t offset, int count) {
@@ -676,7 +760,8 @@ static int column_around(const overview *o, double t_first, double t_last) {
 }
 /* Adds the children of a node of level > 0: from the node itself if they lie within one column,
  * else one by one. */
-static soa_status add_children(soa_log *log, const overview *o, uint64_t offset, int level, uint64_t first) {
+static soa_status add_children(soa_log *log, const overview *o, uint64_t offset, int level,
+                               uint64_t first) {
     uint8_t children[FAN * CHILD_SIZE];
     soa_status s = read_node(log, offset, level, first);
     if (s == SOA_E_CHECKSUM) damaged(log, offset);
@@ -686,7 +771,9 @@ static soa_status add_children(soa_log *log, const overview *o, uint64_t offset,
         const uint8_t *child = children + i * CHILD_SIZE;
         const int column = column_around(o, get_f64(child + 16), get_f64(child + 24));
         if (column >= 0)
-            add_to_column(o, column, log->node + node_head(level) + 16 * (size_t)log->signal_count * (size_t)i, 16);
+            add_to_column(o, column,
+                          log->node + node_head(level) + 16 * (size_t)log->signal_count * (size_t)i,
+                          16);
     }
     /* From here on log->node is no longer needed and is overwritten. */
     for (int i = 0; s == SOA_OK && i < FAN; ++i) {
@@ -694,8 +781,9 @@ static soa_status add_children(soa_log *log, const overview *o, uint64_t offset,
         const uint64_t at = get_u64(child), start = get_u64(child + 8);
         if (column_around(o, get_f64(child + 16), get_f64(child + 24)) != ACROSS) continue;
         if (at >= offset || start >= at) return damaged(log, offset);
-        s = level == 1 ? add_samples(log, o, start, BLOCK)
-                       : add_children(log, o, at, level - 1, first + (uint64_t)i * span_of(level - 1));
+        s = level == 1
+                ? add_samples(log, o, start, BLOCK)
+                : add_children(log, o, at, level - 1, first + (uint64_t)i * span_of(level - 1));
     }
     return s;
 }
@@ -710,20 +798,23 @@ static soa_status add_peak(soa_log *log, const overview *o, const soai_peak *pea
     if (s == SOA_OK) add_to_column(o, column, log->node + node_head(0), 16);
     return s;
 }
-soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *min, double *max, soa_report *report) {
+soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *min, double *max,
+                            soa_report *report) {
     if (!window) return SOA_E_ARGUMENT;
     const int *signals = window->signals;
     int signal_count = window->signal_count;
     double t0 = window->t0;
     double t1 = window->t1;
     int columns = window->columns;
-    if (!log || !min || !max || columns < 1 || !check_wanted(log, signals, signal_count) || !isfinite(t0) ||
-        !isfinite(t1) || !isfinite(t1 - t0) || t1 < t0)
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing or out of range");
+    if (!log || !min || !max || columns < 1 || !check_wanted(log, signals, signal_count) ||
+        !isfinite(t0) || !isfinite(t1) || !isfinite(t1 - t0) || t1 < t0)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "log: an argument is missing or out of range");
     const overview o = {signals, signals ? signal_count : log->signal_count, columns, t0,
                         t1,      t1 > t0 ? columns / (t1 - t0) : 0,          min,     max};
     const soai_place *p = &log->place;
-    for (size_t i = 0; i < (size_t)o.count * (size_t)columns; ++i) min[i] = max[i] = NAN;
+    for (size_t i = 0; i < (size_t)o.count * (size_t)columns; ++i)
+        min[i] = max[i] = NAN;
     uint64_t first = 0;
     soa_status s = SOA_OK;
     log->report = report;
@@ -741,8 +832,8 @@ soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *
 /* --- events and checkpoints ------------------------------------------------------------------- */
 /* Reads the event record at offset, which must have this number. *before: offset of the previous
  * event. */
-static soa_status read_event(soa_log *log, uint64_t offset, uint64_t number, const uint8_t **payload,
-                             uint64_t *before) {
+static soa_status read_event(soa_log *log, uint64_t offset, uint64_t number,
+                             const uint8_t **payload, uint64_t *before) {
     record r;
     log->ahead = 512;
     soa_status s = read_head(log, offset, log->place.end, &r);
@@ -752,7 +843,8 @@ static soa_status read_event(soa_log *log, uint64_t offset, uint64_t number, con
     const uint32_t kind = get_u32(*payload + 24), text = get_u32(*payload + 28);
     *before = get_u64(*payload + 16);
     if (get_u64(*payload + 8) != number || *before >= offset || kind > SOA_JOURNAL_MAX_NAME ||
-        text > SOA_JOURNAL_MAX_TEXT || r.length != EVENT_BASE + kind + text || !isfinite(get_f64(*payload)))
+        text > SOA_JOURNAL_MAX_TEXT || r.length != EVENT_BASE + kind + text ||
+        !isfinite(get_f64(*payload)))
         return SOA_E_CHECKSUM;
     return SOA_OK;
 }
@@ -765,7 +857,8 @@ static soa_status know_events(soa_log *log) {
     if (log->event_room < count) {
         uint64_t *more = realloc(log->event_at, (size_t)count * sizeof *more);
         if (!more) return SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
-        log->event_at = more, log->event_room = count;
+        log->event_at = more;
+        log->event_room = count;
     }
     soa_status s = SOA_OK;
     uint64_t at = log->place.last_event, i = count;
@@ -775,7 +868,8 @@ static soa_status know_events(soa_log *log) {
         s = read_event(log, at, i, &payload, &at);
     }
     if (s == SOA_E_CHECKSUM) {
-        s = SOA_OK, i = 0;
+        s = SOA_OK;
+        i = 0;
         log->ahead = log->room;
         for (at = log->start; s == SOA_OK && i < count && at < log->place.end;) {
             record r;
@@ -788,7 +882,8 @@ static soa_status know_events(soa_log *log) {
     if (s == SOA_OK) log->event_known = count;
     return s;
 }
-soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *event, soa_report *report) {
+soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *event,
+                              soa_report *report) {
     if (!log || !event || index < 0 || (uint64_t)index >= log->place.events)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: no such event");
     log->report = report;
@@ -811,11 +906,15 @@ soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *e
     return s;
 }
 
-soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t *size, soa_report *report) {
-    if (!log || !t || !blob || !size) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
+soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t *size,
+                                   soa_report *report) {
+    if (!log || !t || !blob || !size)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     const uint64_t offset = log->place.last_checkpoint;
     if (!offset) {
-        *t = 0, *blob = NULL, *size = 0;
+        *t = 0;
+        *blob = NULL;
+        *size = 0;
         return SOA_OK;
     }
     uint8_t fixed[CHECKPOINT_BASE];
@@ -832,11 +931,15 @@ soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t 
             s = SAY(SOA_E_MEMORY, "%.150s: no memory", log->path);
         else
             s = read_at(log, r.payload + CHECKPOINT_BASE, bytes, n, &got);
-        if (s == SOA_OK && got < n) s = SAY(SOA_E_FILE, "%.150s: became shorter while it was read", log->path);
-        if (s == SOA_OK)
-            *t = get_f64(fixed), *blob = bytes, *size = n;
-        else
+        if (s == SOA_OK && got < n)
+            s = SAY(SOA_E_FILE, "%.150s: became shorter while it was read", log->path);
+        if (s == SOA_OK) {
+            *t = get_f64(fixed);
+            *blob = bytes;
+            *size = n;
+        } else {
             free(bytes);
+        }
     }
     log->report = NULL;
     return s;
@@ -846,7 +949,8 @@ soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t 
 const soai_place *soai_log_place(const soa_log *log) {
     return &log->place;
 }
-soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double *children, soa_report *report) {
+soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double *children,
+                           soa_report *report) {
     log->report = report;
     const soa_status s = read_node(log, offset, -1, 0);
     if (s == SOA_E_CHECKSUM) damaged(log, offset);
@@ -855,7 +959,8 @@ soa_status soai_log_bounds(soa_log *log, uint64_t offset, double *bounds, double
     const int level = (int)get_u32(log->node);
     double *to = level ? children : bounds;
     const size_t count = (node_size(level, log->signal_count) - node_head(level)) / 8;
-    for (size_t i = 0; i < count; ++i) to[i] = get_f64(log->node + node_head(level) + 8 * i);
+    for (size_t i = 0; i < count; ++i)
+        to[i] = get_f64(log->node + node_head(level) + 8 * i);
     if (level) bound_all(bounds, children, log->signal_count);
     return SOA_OK;
 }
@@ -865,7 +970,8 @@ soa_status soai_log_cut(soa_log *log, int *found, soa_report *report) {
     soa_status s = SOA_OK;
     log->report = report;
     *found = 0;
-    for (uint64_t at = log->place.last_checkpoint, before; s == SOA_OK && at && !*found; at = before) {
+    for (uint64_t at = log->place.last_checkpoint, before; s == SOA_OK && at && !*found;
+         at = before) {
         log->complete = 0;
         s = read_checkpoint(log, at, fixed, &r);
         /* Its link to the previous checkpoint is lost: read from the beginning up to it. */
@@ -889,7 +995,8 @@ soa_status soai_log_cut(soa_log *log, int *found, soa_report *report) {
         *found = s == SOA_OK && log->place.end == end && log->place.last_checkpoint == at;
     }
     log->complete = 0;
-    log->next_sample = UINT64_MAX, log->event_known = 0;
+    log->next_sample = UINT64_MAX;
+    log->event_known = 0;
     if (s == SOA_OK && !*found) soai_place_start(&log->place, log->start);
     log->report = NULL;
     return s;

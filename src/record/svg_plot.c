@@ -13,7 +13,8 @@
 
 enum { WIDTH = 960, LEFT = 84, RIGHT = 170, TOP = 74, PANEL = 250, GAP = 34, BOTTOM = 58 };
 
-static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#222222"};
+static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                      "#56b4e9", "#e69f00", "#222222"};
 static const char *const dashes[] = {"", "7 4", "2 3", "9 3 2 3"};
 enum { COLOURS = 7, DASHES = 4 };
 
@@ -33,8 +34,12 @@ static void linear_ticks(scale *s, int wanted, int tight) {
     double span = s->high - s->low;
     double power = pow(10, floor(log10(span / wanted)));
     double step = power;
-    for (int k = 0; k < 3 && span / step > wanted; k++) step = power * (k == 0 ? 2 : k == 1 ? 5 : 10);
-    if (!tight) s->low = step * floor(s->low / step + 1e-9), s->high = step * ceil(s->high / step - 1e-9);
+    for (int k = 0; k < 3 && span / step > wanted; k++)
+        step = power * (k == 0 ? 2 : k == 1 ? 5 : 10);
+    if (!tight) {
+        s->low = step * floor(s->low / step + 1e-9);
+        s->high = step * ceil(s->high / step - 1e-9);
+    }
     double first = ceil(s->low / step - 1e-9);
     for (s->count = 0; s->count < TICKS_MAX; s->count++) {
         double x = (first + s->count) * step;
@@ -44,7 +49,10 @@ static void linear_ticks(scale *s, int wanted, int tight) {
 }
 
 static void log_ticks(scale *s, int tight) {
-    if (!tight) s->low = floor(s->low + 1e-9), s->high = ceil(s->high - 1e-9);
+    if (!tight) {
+        s->low = floor(s->low + 1e-9);
+        s->high = ceil(s->high - 1e-9);
+    }
     int decades = (int)ceil(s->high - s->low), step = 1 + decades / 10;
     for (int k = (int)ceil(s->low - 1e-9); k <= s->high + 1e-9 && s->count < TICKS_MAX; k += step)
         s->tick[s->count++] = pow(10, k);
@@ -52,13 +60,20 @@ static void log_ticks(scale *s, int tight) {
 
 static scale make_scale(double low, double high, int log, int wanted, int tight) {
     scale s = {.low = low, .high = high, .log = log};
-    if (!(low <= high)) s.low = log ? 1 : 0, s.high = log ? 10 : 1; /* no data */
-    if (log) s.low = log10(s.low), s.high = log10(s.high);
+    if (!(low <= high)) {
+        s.low = log ? 1 : 0;
+        s.high = log ? 10 : 1; /* no data */
+    }
+    if (log) {
+        s.low = log10(s.low);
+        s.high = log10(s.high);
+    }
     double least = 1e-9 * fmax(fabs(s.low), fabs(s.high));
     if (s.high - s.low <= least) {
         double half = fmax(0.5 * fabs(s.low), 1e-6);
         if (log) half = 0.5;
-        s.low -= half, s.high += half;
+        s.low -= half;
+        s.high += half;
     }
     if (log)
         log_ticks(&s, tight);
@@ -141,18 +156,21 @@ static const double *curve_x(const soa_plot *plot, const soa_plot_curve *curve, 
     return curve->x != NULL ? curve->x : plot->x;
 }
 
-static void curve(FILE *file, const soa_plot *plot, const soa_plot_panel *panel, int index, const scale *sx,
-                  const scale *sy, box area) {
+static void curve(FILE *file, const soa_plot *plot, const soa_plot_panel *panel, int index,
+                  const scale *sx, const scale *sy, box area) {
     const soa_plot_curve *c = &panel->curves[index];
     long count;
     const double *x = curve_x(plot, c, &count);
     const char *colour = colours[index % COLOURS], *dash = dashes[index / COLOURS % DASHES];
-    fprintf(file, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\"", colour);
+    fprintf(file,
+            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\"",
+            colour);
     if (*dash != '\0') fprintf(file, " stroke-dasharray=\"%s\"", dash);
     fputs(" d=\"", file);
     int drawing = 0;
     for (long i = 0; i < count; i++) {
-        if (!isfinite(x[i]) || !isfinite(c->y[i]) || (plot->x_log && !(x[i] > 0)) || (panel->y_log && !(c->y[i] > 0))) {
+        if (!isfinite(x[i]) || !isfinite(c->y[i]) || (plot->x_log && !(x[i] > 0)) ||
+            (panel->y_log && !(c->y[i] > 0))) {
             drawing = 0;
             continue;
         }
@@ -175,8 +193,8 @@ static void curve(FILE *file, const soa_plot *plot, const soa_plot_panel *panel,
     /* legend, beside the panel */
     double spacing = fmin(19, area.height / panel->curve_count), y = area.y + 8 + spacing * index;
     char style[96];
-    snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"2.4\" stroke-dasharray=\"%s\"", colour,
-             *dash != '\0' ? dash : "none");
+    snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"2.4\" stroke-dasharray=\"%s\"",
+             colour, *dash != '\0' ? dash : "none");
     line(file, area.x + area.width + 16, y, area.x + area.width + 42, y, style);
     text(file, area.x + area.width + 49, y + 4, "class=\"k\"", c->name);
 }
@@ -188,13 +206,15 @@ static void panel(FILE *file, const soa_plot *plot, int index, const scale *sx, 
     for (int k = 0; k < p->curve_count; k++) {
         long count;
         curve_x(plot, &p->curves[k], &count);
-        for (long i = 0; i < count; i++) include(p->curves[k].y[i], p->y_log, &low, &high);
+        for (long i = 0; i < count; i++)
+            include(p->curves[k].y[i], p->y_log, &low, &high);
     }
     scale sy = make_scale(low, high, p->y_log, 6, 0);
 
     for (int k = 0; k < sy.count; k++) {
         double y = area.y + area.height * (1 - place(&sy, sy.tick[k]));
-        line(file, area.x, y, area.x + area.width, y, sy.tick[k] == 0 && !sy.log ? "class=\"z\"" : "class=\"g\"");
+        line(file, area.x, y, area.x + area.width, y,
+             sy.tick[k] == 0 && !sy.log ? "class=\"z\"" : "class=\"g\"");
         tick_label(label, sy.tick[k]);
         text(file, area.x - 9, y + 4, "class=\"t\" text-anchor=\"end\"", label);
     }
@@ -203,18 +223,21 @@ static void panel(FILE *file, const soa_plot *plot, int index, const scale *sx, 
         double x = area.x + area.width * place(sx, sx->tick[k]);
         line(file, x, area.y, x, area.y + area.height + (last ? 5 : 0), "class=\"g\"");
         tick_label(label, sx->tick[k]);
-        if (last) text(file, x, area.y + area.height + 20, "class=\"t\" text-anchor=\"middle\"", label);
+        if (last)
+            text(file, x, area.y + area.height + 20, "class=\"t\" text-anchor=\"middle\"", label);
     }
-    line(file, area.x, area.y + area.height, area.x + area.width, area.y + area.height, "class=\"a\"");
+    line(file, area.x, area.y + area.height, area.x + area.width, area.y + area.height,
+         "class=\"a\"");
     line(file, area.x, area.y, area.x, area.y + area.height, "class=\"a\"");
     if (p->y_label != NULL) {
         double y = area.y + 0.5 * area.height;
         char turned[128];
-        snprintf(turned, sizeof turned, "class=\"l\" text-anchor=\"middle\" transform=\"rotate(-90 20 %ld)\"",
-                 lround(y));
+        snprintf(turned, sizeof turned,
+                 "class=\"l\" text-anchor=\"middle\" transform=\"rotate(-90 20 %ld)\"", lround(y));
         text(file, 20, floor(y + 0.5), turned, p->y_label);
     }
-    for (int k = 0; k < p->curve_count; k++) curve(file, plot, p, k, sx, &sy, area);
+    for (int k = 0; k < p->curve_count; k++)
+        curve(file, plot, p, k, sx, &sy, area);
 }
 
 static void draw(FILE *file, const soa_plot *plot) {
@@ -224,16 +247,20 @@ static void draw(FILE *file, const soa_plot *plot) {
         for (int k = 0; k < plot->panels[p].curve_count; k++) {
             long count;
             const double *x = curve_x(plot, &plot->panels[p].curves[k], &count);
-            for (long i = 0; i < count; i++) include(x[i], plot->x_log, &low, &high);
+            for (long i = 0; i < count; i++)
+                include(x[i], plot->x_log, &low, &high);
         }
     scale sx = make_scale(low, high, plot->x_log, 10, 1);
 
     fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
+            "height=\"%d\" "
             "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n"
-            "<style>.t{font-size:12px;fill:#444}.k{font-size:13px;fill:#222}.l{font-size:14px;fill:#222}"
+            "<style>.t{font-size:12px;fill:#444}.k{font-size:13px;fill:#222}.l{font-size:14px;fill:"
+            "#222}"
             ".h{font-size:19px;font-weight:bold;fill:#111}.s{font-size:13px;fill:#555}"
-            ".g{stroke:#e4e4e4;stroke-width:1}.z{stroke:#aaa;stroke-width:1}.a{stroke:#444;stroke-width:1.2}</style>\n"
+            ".g{stroke:#e4e4e4;stroke-width:1}.z{stroke:#aaa;stroke-width:1}.a{stroke:#444;stroke-"
+            "width:1.2}</style>\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
             WIDTH, height, WIDTH, height, WIDTH, height);
     if (plot->title != NULL) text(file, LEFT, 32, "class=\"h\"", plot->title);
@@ -243,14 +270,17 @@ static void draw(FILE *file, const soa_plot *plot) {
         panel(file, plot, p, &sx, area);
     }
     if (plot->x_label != NULL)
-        text(file, LEFT + 0.5 * (WIDTH - LEFT - RIGHT), height - 16, "class=\"l\" text-anchor=\"middle\"",
-             plot->x_label);
+        text(file, LEFT + 0.5 * (WIDTH - LEFT - RIGHT), height - 16,
+             "class=\"l\" text-anchor=\"middle\"", plot->x_label);
     fputs("</svg>\n", file);
 }
 
-static soa_status fail(soa_report *report, soa_status status, const char *path, const char *reason) {
+static soa_status fail(soa_report *report, soa_status status, const char *path,
+                       const char *reason) {
     if (report != NULL) {
-        report->status = status, report->body = -1, report->line = 0;
+        report->status = status;
+        report->body = -1;
+        report->line = 0;
         snprintf(report->text, sizeof report->text, "%.150s: %s", path, reason);
     }
     return status;
@@ -258,15 +288,16 @@ static soa_status fail(soa_report *report, soa_status status, const char *path, 
 
 soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report) {
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
-        return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot", "a plot needs panels and a path");
+        return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot",
+                    "a plot needs panels and a path");
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     if (file != NULL) draw(file, plot);
     const int broken = file == NULL || ferror(file);
     const int lost = file != NULL && fclose(file) != 0;
-    const soa_status s =
-        broken || lost ? fail(report, SOA_E_MEMORY, path, "no memory") : soai_new_file_write(path, text, size, report);
+    const soa_status s = broken || lost ? fail(report, SOA_E_MEMORY, path, "no memory")
+                                        : soai_new_file_write(path, text, size, report);
     free(text);
     return s;
 }

@@ -12,7 +12,8 @@ soa_part soa_part_default(const char *name) {
     soa_part part;
     memset(&part, 0, sizeof part);
     part.name = name;
-    part.mass_scale = part.inertia_scale = part.damping_scale = part.friction_scale = part.rotor_scale = 1;
+    part.mass_scale = part.inertia_scale = part.damping_scale = part.friction_scale =
+        part.rotor_scale = 1;
     part.limits = 1;
     part.stop_stiffness = part.stop_damping = SOA_STOP_DERIVED;
     part.place = soa_frame_identity();
@@ -22,12 +23,18 @@ soa_part soa_part_default(const char *name) {
 soa_contact_pair soa_contact_pair_default(const char *group1, const char *group2) {
     soa_contact_pair pair;
     memset(&pair, 0, sizeof pair);
-    pair.group1 = group1, pair.group2 = group2;
+    pair.group1 = group1;
+    pair.group2 = group2;
     pair.law = SOA_CONTACT_SAFE;
-    pair.margin = 2e-3, pair.least_distance = 2e-4;
-    pair.stiffness = 40, pair.damping = 200;
-    pair.exponent = 1.5, pair.loss = 0.5;
-    pair.friction = 0.5, pair.tangential_stiffness = 5e4, pair.tangential_damping = 100;
+    pair.margin = 2e-3;
+    pair.least_distance = 2e-4;
+    pair.stiffness = 40;
+    pair.damping = 200;
+    pair.exponent = 1.5;
+    pair.loss = 0.5;
+    pair.friction = 0.5;
+    pair.tangential_stiffness = 5e4;
+    pair.tangential_damping = 100;
     pair.patch = 1;
     return pair;
 }
@@ -41,14 +48,22 @@ soa_action soa_action_default(soa_action_kind kind) {
     action.share = 0.5;
     /* Acceleration gains, 1/s^2 and 1/s: settles in about 1 s. */
     double stiffness[2] = {25, 25}, damping[2] = {10, 10};
-    if (kind == SOA_ACT_JOINT_PD) stiffness[0] = stiffness[1] = 100, damping[0] = damping[1] = 20;
+    if (kind == SOA_ACT_JOINT_PD) {
+        stiffness[0] = stiffness[1] = 100;
+        damping[0] = damping[1] = 20;
+    }
     if (kind == SOA_ACT_IMPEDANCE || kind == SOA_ACT_HYBRID) {
-        stiffness[0] = 50, stiffness[1] = 500;
-        damping[0] = 20, damping[1] = 200;
+        stiffness[0] = 50;
+        stiffness[1] = 500;
+        damping[0] = 20;
+        damping[1] = 200;
     }
     memcpy(action.stiffness, stiffness, sizeof stiffness);
     memcpy(action.damping, damping, sizeof damping);
-    if (kind == SOA_ACT_HYBRID || kind == SOA_ACT_COORDINATION) action.force_gain[0] = 0.5, action.force_gain[1] = 1;
+    if (kind == SOA_ACT_HYBRID || kind == SOA_ACT_COORDINATION) {
+        action.force_gain[0] = 0.5;
+        action.force_gain[1] = 1;
+    }
     return action;
 }
 
@@ -65,12 +80,15 @@ soa_scenario soa_scenario_default(const char *name) {
     s.control.mass_estimate = s.control.inertia_estimate = s.control.damping_estimate = 1;
     s.integration.method = SOA_INTEGRATE_EXPLICIT;
     s.integration.order = 5;
-    s.integration.relative_tolerance = 1e-8, s.integration.absolute_tolerance = 1e-10;
+    s.integration.relative_tolerance = 1e-8;
+    s.integration.absolute_tolerance = 1e-10;
     s.integration.keep_momentum = 1;
-    s.recording.rate = 200, s.recording.checkpoint = 2;
+    s.recording.rate = 200;
+    s.recording.checkpoint = 2;
     s.success.relative_to = "world";
     s.success.hold = 1;
-    s.success.position_error = 5e-3, s.success.attitude_error = 0.017453292519943295;
+    s.success.position_error = 5e-3;
+    s.success.attitude_error = 0.017453292519943295;
     s.success.force_high = HUGE_VAL;
     return s;
 }
@@ -118,7 +136,8 @@ static const quantity of_contact[] = {
 };
 #define SENSORS(member) offsetof(soa_sensor_set, member)
 static const quantity of_sensors[] = {
-    {"position_noise", SENSORS(position_noise), 1, 0, SOAI_ANGLE | SOAI_LENGTH, 0, SOAI_NOT_NEGATIVE},
+    {"position_noise", SENSORS(position_noise), 1, 0, SOAI_ANGLE | SOAI_LENGTH, 0,
+     SOAI_NOT_NEGATIVE},
     {"rate_noise", SENSORS(rate_noise), 1, 0, SOAI_TURN | SOAI_SPEED, 0, SOAI_NOT_NEGATIVE},
     {"pose_noise", SENSORS(pose_noise), 2, 1, SOAI_ANGLE, SOAI_LENGTH, SOAI_NOT_NEGATIVE},
     {"twist_noise", SENSORS(twist_noise), 2, 1, SOAI_TURN, SOAI_SPEED, SOAI_NOT_NEGATIVE},
@@ -150,11 +169,14 @@ static bool find_quantity(const quantity *list, const char *text, target *found)
     for (const quantity *q = list; q->name; ++q) {
         if (strlen(q->name) != length || memcmp(q->name, text, length) != 0) continue;
         found->what = q;
-        found->first = 0, found->count = q->count;
+        found->first = 0;
+        found->count = q->count;
         if (!text[length]) return q->count == 1 || q->both;
-        if (q->count == 1 || text[length + 1] < '0' || text[length + 1] > '9' || strcmp(text + length + 2, "]") != 0)
+        if (q->count == 1 || text[length + 1] < '0' || text[length + 1] > '9' ||
+            strcmp(text + length + 2, "]") != 0)
             return false;
-        found->first = text[length + 1] - '0', found->count = 1;
+        found->first = text[length + 1] - '0';
+        found->count = 1;
         return found->first < q->count;
     }
     return false;
@@ -171,8 +193,9 @@ static bool find_path(const soa_scenario *s, const char *path, target *found) {
         const char *name;
         scope of;
         const quantity *list;
-    } scopes[] = {
-        {"contact", OF_CONTACT, of_contact}, {"sensors", OF_SENSORS, of_sensors}, {"control", OF_CONTROL, of_control}};
+    } scopes[] = {{"contact", OF_CONTACT, of_contact},
+                  {"sensors", OF_SENSORS, of_sensors},
+                  {"control", OF_CONTROL, of_control}};
     for (int i = 0; i < 3; ++i)
         if (strlen(scopes[i].name) == length && memcmp(scopes[i].name, path, length) == 0) {
             found->of = scopes[i].of;
@@ -190,7 +213,8 @@ static void nearest_path(const soa_scenario *s, const char *path, char hint[SOAI
     for (int i = 0; i < s->part_count + 3; ++i) {
         const char *name = i < 3 ? names[i] : s->parts[i - 3].name;
         for (const quantity *q = i < 3 ? fixed[i] : of_part; q->name; ++q)
-            for (int k = q->count == 1 || q->both ? -1 : 0; k < (q->count == 1 ? 0 : q->count); ++k) {
+            for (int k = q->count == 1 || q->both ? -1 : 0; k < (q->count == 1 ? 0 : q->count);
+                 ++k) {
                 snprintf(one, sizeof one, k < 0 ? "%.63s.%s" : "%.63s.%s[%d]", name, q->name, k);
                 const char *before = search.best;
                 soai_nearest_try(&search, one);
@@ -233,22 +257,29 @@ double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number
     return (double)(bits(seed, case_number, number) >> 11) * 0x1p-53;
 }
 
-soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number, soa_scenario *varied, double *values,
-                             soa_report *report) {
-    if (!scenario || !varied || scenario->variation_count < 0 || (scenario->variation_count && !scenario->variations))
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no scenario, or no place for the varied one");
+soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
+                             soa_scenario *varied, double *values, soa_report *report) {
+    if (!scenario || !varied || scenario->variation_count < 0 ||
+        (scenario->variation_count && !scenario->variations))
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "no scenario, or no place for the varied one");
     soai_arena arena = {NULL};
     soa_part *parts = soai_arena_take(&arena, (size_t)scenario->part_count, sizeof *parts);
-    soa_contact_pair *contacts = soai_arena_take(&arena, (size_t)scenario->contact_count, sizeof *contacts);
+    soa_contact_pair *contacts =
+        soai_arena_take(&arena, (size_t)scenario->contact_count, sizeof *contacts);
     double *drawn = soai_arena_take(&arena, (size_t)scenario->variation_count, sizeof *drawn);
     soa_status status = parts && contacts && drawn ? SOA_OK : SOA_E_MEMORY;
     soa_scenario copy = *scenario;
     if (status == SOA_OK) {
         if (copy.part_count) memcpy(parts, copy.parts, (size_t)copy.part_count * sizeof *parts);
-        if (copy.contact_count) memcpy(contacts, copy.contacts, (size_t)copy.contact_count * sizeof *contacts);
-        copy.parts = parts, copy.contacts = contacts;
+        if (copy.contact_count)
+            memcpy(contacts, copy.contacts, (size_t)copy.contact_count * sizeof *contacts);
+        copy.parts = parts;
+        copy.contacts = contacts;
         copy.seed = bits(scenario->seed, case_number, UINT64_MAX);
-        copy.is_case = 1, copy.case_number = case_number, copy.drawn_from = scenario->seed;
+        copy.is_case = 1;
+        copy.case_number = case_number;
+        copy.drawn_from = scenario->seed;
     } else {
         soai_report(report, status, -1, 0, "no memory is left");
     }
@@ -258,33 +289,44 @@ soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
         if (!v->path || !find_path(scenario, v->path, &t)) {
             char hint[SOAI_HINT] = "";
             if (v->path) nearest_path(scenario, v->path, hint);
-            status = soai_report(report, SOA_E_NAME, -1, v->mark.line, "nothing that varies is called '%.60s'%s",
-                                 v->path ? v->path : "", hint);
+            status = soai_report(report, SOA_E_NAME, -1, v->mark.line,
+                                 "nothing that varies is called '%.60s'%s", v->path ? v->path : "",
+                                 hint);
             break;
         }
         if (!(fabs(v->low) <= 1e300) || !(fabs(v->high) <= 1e300) || !(v->low <= v->high)) {
             status = soai_report(report, SOA_E_ARGUMENT, -1, v->mark.line,
-                                 "%.60s: expected low <= high, both finite, found %g and %g", v->path, v->low, v->high);
+                                 "%.60s: expected low <= high, both finite, found %g and %g",
+                                 v->path, v->low, v->high);
             break;
         }
-        double x = v->low + (v->high - v->low) * soa_scenario_uniform(scenario->seed, case_number, (uint64_t)i);
+        double x = v->low + (v->high - v->low) *
+                                soa_scenario_uniform(scenario->seed, case_number, (uint64_t)i);
         if (x > v->high) x = v->high;
         drawn[i] = x;
         int repeat = t.of == OF_CONTACT ? copy.contact_count : 1;
         for (int c = 0; c < repeat; ++c) {
-            char *base = t.of == OF_PART      ? (char *)&parts[t.part]
-                         : t.of == OF_CONTACT ? (char *)&contacts[c]
-                         : t.of == OF_SENSORS ? (char *)&copy.control.sensors
-                                              : (char *)&copy.control;
+            char *base;
+            if (t.of == OF_PART) {
+                base = (char *)&parts[t.part];
+            } else if (t.of == OF_CONTACT) {
+                base = (char *)&contacts[c];
+            } else if (t.of == OF_SENSORS) {
+                base = (char *)&copy.control.sensors;
+            } else {
+                base = (char *)&copy.control;
+            }
             double *at = (double *)(void *)(base + t.what->offset) + t.first;
-            for (int k = 0; k < t.count; ++k) at[k] = x;
+            for (int k = 0; k < t.count; ++k)
+                at[k] = x;
         }
     }
     if (status != SOA_OK) {
         soai_arena_free(&arena);
         return status;
     }
-    if (values && scenario->variation_count) memcpy(values, drawn, (size_t)scenario->variation_count * sizeof *values);
+    if (values && scenario->variation_count)
+        memcpy(values, drawn, (size_t)scenario->variation_count * sizeof *values);
     copy.memory = arena.last;
     *varied = copy;
     return soai_report(report, SOA_OK, -1, 0, "%s", "");

@@ -128,33 +128,38 @@ const soai_node *soai_get(const soai_node *map, const char *key);
 bool soai_is_map(soai_reader *r, const soai_node *node, const char *what);
 /* Checks for a list of `count` entries (0: any number). An empty value is an empty list. */
 bool soai_is_list(soai_reader *r, const soai_node *node, const char *what, int count);
-bool soai_number(soai_reader *r, const soai_node *node, const char *what, unsigned units, soai_range range,
-                 double *value);
-bool soai_numbers(soai_reader *r, const soai_node *node, const char *what, int count, unsigned units, unsigned units2,
-                  soai_range range, double *values);
-bool soai_pair(soai_reader *r, const soai_node *node, const char *what, unsigned units, unsigned units2,
-               soai_range range, double values[2]);
+bool soai_number(soai_reader *r, const soai_node *node, const char *what, unsigned units,
+                 soai_range range, double *value);
+bool soai_numbers(soai_reader *r, const soai_node *node, const char *what, int count,
+                  unsigned units, unsigned units2, soai_range range, double *values);
+bool soai_pair(soai_reader *r, const soai_node *node, const char *what, unsigned units,
+               unsigned units2, soai_range range, double values[2]);
 bool soai_text(soai_reader *r, const soai_node *node, const char *what, const char **text);
 bool soai_name(soai_reader *r, const soai_node *node, const char *what, const char **text);
-bool soai_word(soai_reader *r, const soai_node *node, const char *what, const char *const *words, int *index);
+bool soai_word(soai_reader *r, const soai_node *node, const char *what, const char *const *words,
+               int *index);
 bool soai_frame(soai_reader *r, const soai_node *node, const char *what, const char **frame);
 bool soai_is_machine(const soa_scenario *s, const char *name);
 bool soai_group(soai_reader *r, const soai_node *node, const char *what, const char **group);
 /* Reads xyz and rpy or quaternion. The key `offset` is allowed if the argument offset is not
  * NULL. */
-bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place, int *offset);
+bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place,
+                int *offset);
 /* Checks that the map has no keys except those of the table. */
-bool soai_known_keys(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields);
+bool soai_known_keys(soai_reader *r, const soai_node *map, const char *what,
+                     const soai_field *fields);
 /* Reads those fields of the table that the map contains into target. variant: bit that is compared
  * with `only`. */
-bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields, unsigned variant,
-                 void *target);
-bool soai_needed(soai_reader *r, const soai_node *map, const char *what, const char *key, const char *why);
+bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields,
+                 unsigned variant, void *target);
+bool soai_needed(soai_reader *r, const soai_node *map, const char *what, const char *key,
+                 const char *why);
 int soai_find_part(const soa_scenario *s, const char *name, size_t length);
 
 /* --- sweeps ----------------------------------------------------------------------------------- */
 /* Finds the units and the range of the quantity that a path names. Returns false if there is no
  * such quantity; hint is then the nearest valid path. */
-bool soai_path_known(const soa_scenario *s, const char *path, unsigned *units, soai_range *range, char hint[SOAI_HINT]);
+bool soai_path_known(const soa_scenario *s, const char *path, unsigned *units, soai_range *range,
+                     char hint[SOAI_HINT]);
 
 #endif

@@ -25,13 +25,14 @@ typedef bool read_one(soai_reader *r, const soai_node *node, void *one, int numb
 
 /* Reads each entry of a list into an array with elements of `size` bytes. A missing or empty value
  * gives an empty array. */
-static void *read_list(soai_reader *r, const soai_node *node, const char *what, size_t size, int *count, read_one *read,
-                       void *context) {
+static void *read_list(soai_reader *r, const soai_node *node, const char *what, size_t size,
+                       int *count, read_one *read, void *context) {
     *count = 0;
     if (!node || !soai_is_list(r, node, what, 0)) return NULL;
     int n = node->type == SOAI_LIST ? node->count : 0;
     if (n > LIST_MOST) {
-        soai_say(r, SOA_E_FORMAT, node->mark, "%s: a list of %d; at most %d are read", what, n, LIST_MOST);
+        soai_say(r, SOA_E_FORMAT, node->mark, "%s: a list of %d; at most %d are read", what, n,
+                 LIST_MOST);
         return NULL;
     }
     char *all = soai_arena_take(&r->data, (size_t)n, size);
@@ -46,8 +47,8 @@ static void *read_list(soai_reader *r, const soai_node *node, const char *what, 
 }
 
 /* Reads a map from names to numbers. */
-static bool read_named(soai_reader *r, const soai_node *node, const char *what, unsigned units, int *count,
-                       const soa_named_value **values) {
+static bool read_named(soai_reader *r, const soai_node *node, const char *what, unsigned units,
+                       int *count, const soa_named_value **values) {
     if (soai_empty(node)) return true;
     if (!soai_is_map(r, node, what)) return false;
     soa_named_value *all = soai_arena_take(&r->data, (size_t)node->count, sizeof *all);
@@ -55,19 +56,23 @@ static bool read_named(soai_reader *r, const soai_node *node, const char *what, 
     for (int i = 0; i < node->count; ++i) {
         char label[64];
         const soai_node *key = node->keys[i];
-        if (soai_empty(key)) return soai_say(r, SOA_E_NAME, key->mark, "%s: a name is missing before the colon", what);
+        if (soai_empty(key))
+            return soai_say(r, SOA_E_NAME, key->mark, "%s: a name is missing before the colon",
+                            what);
         snprintf(label, sizeof label, "%s, %.40s", what, key->text);
         if (!soai_text(r, key, what, &all[i].name) ||
             !soai_number(r, node->items[i], label, units, SOAI_ANY, &all[i].value))
             return false;
         all[i].mark = key->mark;
     }
-    *values = all, *count = node->count;
+    *values = all;
+    *count = node->count;
     return true;
 }
 
 /* Reads a list of frame names. */
-static bool read_frames(soai_reader *r, const soai_node *node, const char *what, int count, const char **frames) {
+static bool read_frames(soai_reader *r, const soai_node *node, const char *what, int count,
+                        const char **frames) {
     if (!soai_is_list(r, node, what, count)) return false;
     for (int i = 0; i < count; ++i)
         if (!soai_frame(r, node->items[i], what, &frames[i])) return false;
@@ -83,7 +88,8 @@ static bool read_joint_choices(soai_reader *r, const soai_node *node, const char
     if (n < 1 || n > LIST_MOST || node->type == SOAI_MAP || soai_empty(node)) {
         char shown[SOAI_SHOWN];
         return soai_say(r, SOA_E_FORMAT, node->mark,
-                        "%s: expected the name of a joint, the beginning of some names, or a list of these; found %s",
+                        "%s: expected the name of a joint, the beginning of some names, or a list "
+                        "of these; found %s",
                         what, soai_found(node, shown));
     }
     soa_joint_choice *all = soai_arena_take(&r->data, (size_t)n, sizeof *all);
@@ -94,7 +100,8 @@ static bool read_joint_choices(soai_reader *r, const soai_node *node, const char
         if (!soai_text(r, one, what, &all[i].name)) return false;
         for (int k = 0; k < i; ++k)
             if (strcmp(all[k].name, all[i].name) == 0)
-                return soai_say(r, SOA_E_NAME, one->mark, "%s: '%.60s' is listed twice", what, all[i].name);
+                return soai_say(r, SOA_E_NAME, one->mark, "%s: '%.60s' is listed twice", what,
+                                all[i].name);
     }
     *choices = all;
     *count = n;
@@ -110,9 +117,10 @@ static bool read_motors(soai_reader *r, const soai_node *node, soa_part *part) {
     return read_joint_choices(r, node, "motors", &part->motor_count, &part->motors);
 }
 
-static bool used_twice(soai_reader *r, soa_mark mark, const char *what, const char *name, soa_mark first) {
-    return soai_say(r, SOA_E_NAME, mark, "%s: the name '%s' is used twice; the first is at %d:%d", what, name,
-                    first.line, first.column);
+static bool used_twice(soai_reader *r, soa_mark mark, const char *what, const char *name,
+                       soa_mark first) {
+    return soai_say(r, SOA_E_NAME, mark, "%s: the name '%s' is used twice; the first is at %d:%d",
+                    what, name, first.line, first.column);
 }
 
 /* Index of the one key of the list `keys` (ends with NULL) that the map contains. If it contains
@@ -131,32 +139,40 @@ static int one_of(soai_reader *r, const soai_node *map, const char *what, const 
         const soai_node *n = soai_get(map, keys[i]);
         if (!n) continue;
         if (found >= 0) {
-            soai_say(r, SOA_E_FORMAT, n->mark, "%s: either '%s' or '%s', not both", what, keys[found], keys[i]);
+            soai_say(r, SOA_E_FORMAT, n->mark, "%s: either '%s' or '%s', not both", what,
+                     keys[found], keys[i]);
             return -1;
         }
         found = i;
     }
-    if (found < 0) soai_say(r, SOA_E_FORMAT, map->mark, "%s: expected one of the keys %s", what, all);
+    if (found < 0)
+        soai_say(r, SOA_E_FORMAT, map->mark, "%s: expected one of the keys %s", what, all);
     return found;
 }
 
-static const soai_field size_fields[] = {
-    {.key = "radius", .kind = SOAI_F_NUMBER, .offset = 0, .units = SOAI_LENGTH, .range = SOAI_POSITIVE},
-    {.key = "length",
-     .kind = SOAI_F_NUMBER,
-     .offset = sizeof(double),
-     .units = SOAI_LENGTH,
-     .range = SOAI_POSITIVE,
-     .only = 1},
-    {0}};
+static const soai_field size_fields[] = {{.key = "radius",
+                                          .kind = SOAI_F_NUMBER,
+                                          .offset = 0,
+                                          .units = SOAI_LENGTH,
+                                          .range = SOAI_POSITIVE},
+                                         {.key = "length",
+                                          .kind = SOAI_F_NUMBER,
+                                          .offset = sizeof(double),
+                                          .units = SOAI_LENGTH,
+                                          .range = SOAI_POSITIVE,
+                                          .only = 1},
+                                         {0}};
 /* Reads {radius: r} or r, and {radius: r, length: l}. */
-static bool read_round(soai_reader *r, const soai_node *node, const char *what, double *radius, double *length) {
+static bool read_round(soai_reader *r, const soai_node *node, const char *what, double *radius,
+                       double *length) {
     struct {
         double radius, length;
     } size = {0, 0};
-    if (!length && node->type == SOAI_SCALAR) return soai_number(r, node, what, SOAI_LENGTH, SOAI_POSITIVE, radius);
+    if (!length && node->type == SOAI_SCALAR)
+        return soai_number(r, node, what, SOAI_LENGTH, SOAI_POSITIVE, radius);
     if (!soai_fields(r, node, what, size_fields, length ? 1u : 2u, &size) ||
-        !soai_needed(r, node, what, "radius", "") || (length && !soai_needed(r, node, what, "length", "")))
+        !soai_needed(r, node, what, "radius", "") ||
+        (length && !soai_needed(r, node, what, "length", "")))
         return false;
     *radius = size.radius;
     if (length) *length = size.length;
@@ -210,36 +226,46 @@ static bool inertia_is_physical(soai_reader *r, const soai_node *node, const dou
     double e[3];
     soai_sym3_eigenvalues(inertia, e);
     if (e[0] > 0 && e[2] <= (e[0] + e[1]) * (1 + 1e-9)) return true;
-    return soai_say(
-        r, SOA_E_INERTIA, node->mark,
-        "inertia: principal moments %.4g, %.4g, %.4g; they must be positive, the largest at most the sum of "
-        "the others",
-        e[0], e[1], e[2]);
+    return soai_say(r, SOA_E_INERTIA, node->mark,
+                    "inertia: principal moments %.4g, %.4g, %.4g; they must be positive, the "
+                    "largest at most the sum of "
+                    "the others",
+                    e[0], e[1], e[2]);
 }
 
-static const soai_field body_fields[] = {
-    {.key = "mass", .kind = SOAI_F_NUMBER, .offset = AT(mass), .units = SOAI_MASS, .range = SOAI_NOT_NEGATIVE},
-    {.key = "com", .kind = SOAI_F_NUMBER, .offset = AT(com), .count = 3, .units = SOAI_LENGTH, .units2 = SOAI_LENGTH},
-    {.key = "inertia",
-     .kind = SOAI_F_NUMBER,
-     .offset = AT(inertia),
-     .count = 6,
-     .units = SOAI_INERTIA,
-     .units2 = SOAI_INERTIA},
-    OTHER("box"),
-    OTHER("sphere"),
-    OTHER("cylinder"),
-    {0}};
+static const soai_field body_fields[] = {{.key = "mass",
+                                          .kind = SOAI_F_NUMBER,
+                                          .offset = AT(mass),
+                                          .units = SOAI_MASS,
+                                          .range = SOAI_NOT_NEGATIVE},
+                                         {.key = "com",
+                                          .kind = SOAI_F_NUMBER,
+                                          .offset = AT(com),
+                                          .count = 3,
+                                          .units = SOAI_LENGTH,
+                                          .units2 = SOAI_LENGTH},
+                                         {.key = "inertia",
+                                          .kind = SOAI_F_NUMBER,
+                                          .offset = AT(inertia),
+                                          .count = 6,
+                                          .units = SOAI_INERTIA,
+                                          .units2 = SOAI_INERTIA},
+                                         OTHER("box"),
+                                         OTHER("sphere"),
+                                         OTHER("cylinder"),
+                                         {0}};
 static bool read_body(soai_reader *r, const soai_node *node, soa_part *part) {
     static const char *const solids[] = {"inertia", "box", "sphere", "cylinder", NULL};
     if (part->fixed && soai_empty(node)) return true;
     if (!soai_fields(r, node, "body", body_fields, 0, part)) return false;
     const soai_node *mass = soai_get(node, "mass");
     bool solid = false;
-    for (int i = 0; solids[i]; ++i) solid = solid || soai_get(node, solids[i]);
+    for (int i = 0; solids[i]; ++i)
+        solid = solid || soai_get(node, solids[i]);
     if (part->fixed && !mass && !solid) return true;
     if (!soai_needed(r, node, "body", "mass", "")) return false;
-    if (part->mass == 0) return soai_say(r, SOA_E_INERTIA, mass->mark, "mass must be greater than 0, found 0");
+    if (part->mass == 0)
+        return soai_say(r, SOA_E_INERTIA, mass->mark, "mass must be greater than 0, found 0");
     int k = one_of(r, node, "body", solids);
     if (k < 0) return false;
     const soai_node *size = soai_get(node, solids[k]);
@@ -247,7 +273,8 @@ static bool read_body(soai_reader *r, const soai_node *node, soa_part *part) {
     double x[3] = {0};
     soa_body_def def = soa_body_default("body", 0, SOA_FREE);
     if (k == 1) {
-        if (!soai_numbers(r, size, "box", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_POSITIVE, x)) return false;
+        if (!soai_numbers(r, size, "box", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_POSITIVE, x))
+            return false;
         soa_body_box(&def, part->mass, x[0], x[1], x[2]);
     } else if (k == 2) {
         if (!read_round(r, size, "sphere", &x[0], NULL)) return false;
@@ -262,17 +289,22 @@ static bool read_body(soai_reader *r, const soai_node *node, soa_part *part) {
 }
 #undef AT
 
-static const soai_field twist_fields[] = {
-    {.key = "angular", .kind = SOAI_F_NUMBER, .count = 3, .offset = 0, .units = SOAI_TURN, .units2 = SOAI_TURN},
-    {.key = "linear",
-     .kind = SOAI_F_NUMBER,
-     .count = 3,
-     .offset = 3 * sizeof(double),
-     .units = SOAI_SPEED,
-     .units2 = SOAI_SPEED},
-    {0}};
+static const soai_field twist_fields[] = {{.key = "angular",
+                                           .kind = SOAI_F_NUMBER,
+                                           .count = 3,
+                                           .offset = 0,
+                                           .units = SOAI_TURN,
+                                           .units2 = SOAI_TURN},
+                                          {.key = "linear",
+                                           .kind = SOAI_F_NUMBER,
+                                           .count = 3,
+                                           .offset = 3 * sizeof(double),
+                                           .units = SOAI_SPEED,
+                                           .units2 = SOAI_SPEED},
+                                          {0}};
 static bool read_twist(soai_reader *r, const soai_node *node, double twist[6]) {
-    if (node->type == SOAI_LIST) return soai_numbers(r, node, "twist", 6, SOAI_TURN, SOAI_SPEED, SOAI_ANY, twist);
+    if (node->type == SOAI_LIST)
+        return soai_numbers(r, node, "twist", 6, SOAI_TURN, SOAI_SPEED, SOAI_ANY, twist);
     return soai_fields(r, node, "twist", twist_fields, 0, twist);
 }
 
@@ -282,14 +314,18 @@ static const soai_field frame_fields[] = {
     {.key = "at", .kind = SOAI_F_PLACE, .offset = offsetof(soa_part_frame, place)},
     {0}};
 /* Reads {name: left_hand, on: left_link6, at: {xyz: ...}}. */
-static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_part_frame(soai_reader *r, const soai_node *node, void *one, int number,
+                            void *context) {
     soa_part_frame *f = one;
     const soa_part_frame *all = f - number;
     (void)context;
     *f = (soa_part_frame){.place = soa_frame_identity(), .mark = node->mark};
-    if (!soai_fields(r, node, "frame", frame_fields, 0, f) || !soai_needed(r, node, "frame", "name", "")) return false;
+    if (!soai_fields(r, node, "frame", frame_fields, 0, f) ||
+        !soai_needed(r, node, "frame", "name", ""))
+        return false;
     for (int i = 0; i < number; ++i)
-        if (strcmp(all[i].name, f->name) == 0) return used_twice(r, f->mark, "frame", f->name, all[i].mark);
+        if (strcmp(all[i].name, f->name) == 0)
+            return used_twice(r, f->mark, "frame", f->name, all[i].mark);
     return true;
 }
 
@@ -310,21 +346,26 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
     (void)context;
     *part = soa_part_default(NULL);
     part->mark = node->mark;
-    if (!soai_known_keys(r, node, "part", part_fields) || !soai_needed(r, node, "part", "name", "")) return false;
+    if (!soai_known_keys(r, node, "part", part_fields) || !soai_needed(r, node, "part", "name", ""))
+        return false;
     int kind = one_of(r, node, "part", kinds);
     if (kind < 0) return false;
     const char *what = kind == 0 ? "a part with a model" : "a part that is a body";
-    if (!soai_fields(r, node, what, part_fields, kind == 0 ? OF_MODEL : OF_BODY, part)) return false;
+    if (!soai_fields(r, node, what, part_fields, kind == 0 ? OF_MODEL : OF_BODY, part))
+        return false;
     const soai_node *name = soai_get(node, "name"), *twist = soai_get(node, "twist");
     for (int i = 0; reserved[i]; ++i)
         if (strcmp(reserved[i], part->name) == 0)
-            return soai_say(r, SOA_E_NAME, name->mark, "name: a part cannot be called '%s'", part->name);
+            return soai_say(r, SOA_E_NAME, name->mark, "name: a part cannot be called '%s'",
+                            part->name);
     for (int i = 0; i < number; ++i)
-        if (strcmp(all[i].name, part->name) == 0) return used_twice(r, name->mark, "part", part->name, all[i].mark);
+        if (strcmp(all[i].name, part->name) == 0)
+            return used_twice(r, name->mark, "part", part->name, all[i].mark);
     if (kind == 1) {
         if (!read_body(r, soai_get(node, "body"), part)) return false;
         if (part->fixed && part->massless_links)
-            return soai_say(r, SOA_E_FORMAT, node->mark, "part: either 'fixed' or 'massless_links', not both");
+            return soai_say(r, SOA_E_FORMAT, node->mark,
+                            "part: either 'fixed' or 'massless_links', not both");
         part->floating = !part->fixed;
     }
     if (twist) {
@@ -335,27 +376,32 @@ static bool read_part(soai_reader *r, const soai_node *node, void *one, int numb
     }
     const soai_node *motors = soai_get(node, "motors");
     if (motors && !read_motors(r, motors, part)) return false;
-    const soai_node *collisions = soai_get(node, "collisions"), *stiffness = soai_get(node, "stop_stiffness");
+    const soai_node *collisions = soai_get(node, "collisions"),
+                    *stiffness = soai_get(node, "stop_stiffness");
     if (collisions && !read_collisions(r, collisions, &part->collisions)) return false;
     if (!part->limits && stiffness)
-        return soai_say(r, SOA_E_FORMAT, stiffness->mark, "stop_stiffness: the part has limits: false, so no stops");
+        return soai_say(r, SOA_E_FORMAT, stiffness->mark,
+                        "stop_stiffness: the part has limits: false, so no stops");
     const soai_node *positions = soai_get(node, "positions"), *rates = soai_get(node, "rates");
     const soai_node *frames = soai_get(node, "frames");
-    if (frames && !(part->frames = read_list(r, frames, "frames", sizeof *part->frames, &part->frame_count,
-                                             read_part_frame, NULL)))
+    if (frames && !(part->frames = read_list(r, frames, "frames", sizeof *part->frames,
+                                             &part->frame_count, read_part_frame, NULL)))
         return false;
     for (int i = 0; kind == 0 && i < part->frame_count; ++i)
         if (!part->frames[i].on)
-            return soai_say(r, SOA_E_FORMAT, part->frames[i].mark,
-                            "frame: key 'on' is missing, the link or frame of the model that carries it");
-    if (positions &&
-        !read_named(r, positions, "positions", SOAI_ANGLE | SOAI_LENGTH, &part->position_count, &part->positions))
+            return soai_say(
+                r, SOA_E_FORMAT, part->frames[i].mark,
+                "frame: key 'on' is missing, the link or frame of the model that carries it");
+    if (positions && !read_named(r, positions, "positions", SOAI_ANGLE | SOAI_LENGTH,
+                                 &part->position_count, &part->positions))
         return false;
-    return !rates || read_named(r, rates, "rates", SOAI_TURN | SOAI_SPEED, &part->rate_count, &part->rates);
+    return !rates ||
+           read_named(r, rates, "rates", SOAI_TURN | SOAI_SPEED, &part->rate_count, &part->rates);
 }
 
 /* --- shapes ----------------------------------------------------------------------------------- */
-static const char *const shape_kinds[] = {"sphere", "capsule", "box", "cylinder", "hull", "plane", "mesh", NULL};
+static const char *const shape_kinds[] = {"sphere", "capsule", "box",  "cylinder",
+                                          "hull",   "plane",   "mesh", NULL};
 enum { SPHERE, CAPSULE, BOX, CYLINDER, HULL, PLANE, MESH };
 #define AT(member) offsetof(soa_scene_shape, member)
 static const soai_field shape_fields[] = {
@@ -370,7 +416,11 @@ static const soai_field shape_fields[] = {
     OTHER("hull"),
     OTHER("plane"),
     {.key = "mesh", .kind = SOAI_F_TEXT, .offset = AT(mesh)},
-    {.key = "scale", .kind = SOAI_F_NUMBER, .offset = AT(mesh_scale), .range = SOAI_POSITIVE, .only = 1 << MESH},
+    {.key = "scale",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(mesh_scale),
+     .range = SOAI_POSITIVE,
+     .only = 1 << MESH},
     {.key = "radius",
      .kind = SOAI_F_NUMBER,
      .offset = AT(shape.radius),
@@ -387,20 +437,26 @@ static bool read_vertices(soai_reader *r, const soai_node *node, soa_shape *shap
     double *v = soai_arena_take(&r->data, (size_t)node->count, 3 * sizeof *v);
     if (!v) return soai_no_memory(r);
     for (int i = 0; i < node->count; ++i)
-        if (!soai_numbers(r, node->items[i], "hull", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_ANY, v + 3 * i)) return false;
-    shape->vertices = v, shape->vertex_count = node->count;
+        if (!soai_numbers(r, node->items[i], "hull", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_ANY,
+                          v + 3 * i))
+            return false;
+    shape->vertices = v;
+    shape->vertex_count = node->count;
     return true;
 }
 
-static bool read_shape(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_shape(soai_reader *r, const soai_node *node, void *one, int number,
+                       void *context) {
     soa_scene_shape *s = one;
     const soa_scene_shape *all = s - number;
     (void)context;
     s->mark = node->mark;
     s->place = soa_frame_identity();
     s->mesh_scale = 1;
-    if (!soai_known_keys(r, node, "shape", shape_fields) || !soai_needed(r, node, "shape", "name", "") ||
-        !soai_needed(r, node, "shape", "on", ", the frame that carries it (part.frame, part or world)"))
+    if (!soai_known_keys(r, node, "shape", shape_fields) ||
+        !soai_needed(r, node, "shape", "name", "") ||
+        !soai_needed(r, node, "shape", "on",
+                     ", the frame that carries it (part.frame, part or world)"))
         return false;
     int kind = one_of(r, node, "shape", shape_kinds);
     if (kind < 0) return false;
@@ -413,7 +469,9 @@ static bool read_shape(soai_reader *r, const soai_node *node, void *one, int num
     const soai_node *size = soai_get(node, shape_kinds[kind]);
     double x[3] = {0};
     switch (kind) {
-    case SPHERE: s->shape.type = SOA_SHAPE_SPHERE; return read_round(r, size, "sphere", &s->shape.radius, NULL);
+    case SPHERE:
+        s->shape.type = SOA_SHAPE_SPHERE;
+        return read_round(r, size, "sphere", &s->shape.radius, NULL);
     case CAPSULE:
         s->shape.type = SOA_SHAPE_CAPSULE;
         if (!read_round(r, size, "capsule", &s->shape.radius, &x[2])) return false;
@@ -421,20 +479,24 @@ static bool read_shape(soai_reader *r, const soai_node *node, void *one, int num
         return true;
     case BOX:
         s->shape.type = SOA_SHAPE_BOX;
-        if (!soai_numbers(r, size, "box", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_POSITIVE, x)) return false;
-        for (int k = 0; k < 3; ++k) s->shape.half[k] = x[k] / 2;
+        if (!soai_numbers(r, size, "box", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_POSITIVE, x))
+            return false;
+        for (int k = 0; k < 3; ++k)
+            s->shape.half[k] = x[k] / 2;
         return true;
     case CYLINDER:
         s->shape.type = SOA_SHAPE_CYLINDER;
         if (!read_round(r, size, "cylinder", &x[0], &x[2])) return false;
-        s->shape.half[0] = s->shape.half[1] = x[0], s->shape.half[2] = x[2] / 2;
+        s->shape.half[0] = s->shape.half[1] = x[0];
+        s->shape.half[2] = x[2] / 2;
         return true;
     case HULL: s->shape.type = SOA_SHAPE_POLYTOPE; return read_vertices(r, size, &s->shape);
     case PLANE:
         s->shape.type = SOA_SHAPE_PLANE;
         if (soai_empty(size) || (size->type == SOAI_MAP && size->count == 0)) return true;
-        return soai_say(r, SOA_E_FORMAT, size->mark,
-                        "plane: takes nothing, write plane: {}; it is z <= 0 of its frame, moved by 'at'");
+        return soai_say(
+            r, SOA_E_FORMAT, size->mark,
+            "plane: takes nothing, write plane: {}; it is z <= 0 of its frame, moved by 'at'");
     default: s->shape.type = SOA_SHAPE_POLYTOPE; return true;
     }
 }
@@ -456,7 +518,8 @@ static bool collect_groups(soai_reader *r) {
         for (int k = 0; k < s->shape_count; ++k) {
             const soa_scene_shape *b = &s->shapes[k];
             if (strcmp(b->name, a->group) == 0 && (!b->group || strcmp(b->group, a->group) != 0))
-                return soai_say(r, SOA_E_NAME, a->mark, "group '%s' is also the name of a shape outside it, at %d:%d",
+                return soai_say(r, SOA_E_NAME, a->mark,
+                                "group '%s' is also the name of a shape outside it, at %d:%d",
                                 a->group, b->mark.line, b->mark.column);
         }
     }
@@ -475,7 +538,11 @@ enum {
 static const soai_field contact_fields[] = {
     OTHER("between"),
     {.key = "law", .kind = SOAI_F_WORD, .offset = AT(law), .words = contact_laws},
-    {.key = "margin", .kind = SOAI_F_NUMBER, .offset = AT(margin), .units = SOAI_LENGTH, .range = SOAI_POSITIVE},
+    {.key = "margin",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(margin),
+     .units = SOAI_LENGTH,
+     .range = SOAI_POSITIVE},
     {.key = "least_distance",
      .kind = SOAI_F_NUMBER,
      .offset = AT(least_distance),
@@ -494,15 +561,27 @@ static const soai_field contact_fields[] = {
      .units = SOAI_STIFFNESS,
      .range = SOAI_POSITIVE,
      .only = BY_LINEAR},
-    {.key = "stiffness", .kind = SOAI_F_NUMBER, .offset = AT(stiffness), .range = SOAI_POSITIVE, .only = BY_HC},
+    {.key = "stiffness",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(stiffness),
+     .range = SOAI_POSITIVE,
+     .only = BY_HC},
     {.key = "damping",
      .kind = SOAI_F_NUMBER,
      .offset = AT(damping),
      .units = SOAI_DAMPING,
      .range = SOAI_NOT_NEGATIVE,
      .only = BY_PAPER | BY_SAFE | BY_LINEAR},
-    {.key = "exponent", .kind = SOAI_F_NUMBER, .offset = AT(exponent), .range = SOAI_POSITIVE, .only = BY_HC},
-    {.key = "loss", .kind = SOAI_F_NUMBER, .offset = AT(loss), .range = SOAI_NOT_NEGATIVE, .only = BY_HC},
+    {.key = "exponent",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(exponent),
+     .range = SOAI_POSITIVE,
+     .only = BY_HC},
+    {.key = "loss",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(loss),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = BY_HC},
     {.key = "friction", .kind = SOAI_F_NUMBER, .offset = AT(friction), .range = SOAI_NOT_NEGATIVE},
     {.key = "tangential_stiffness",
      .kind = SOAI_F_NUMBER,
@@ -518,29 +597,37 @@ static const soai_field contact_fields[] = {
     {0}};
 #undef AT
 
-static bool read_contact(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_contact(soai_reader *r, const soai_node *node, void *one, int number,
+                         void *context) {
     soa_contact_pair *c = one;
-    (void)number, (void)context;
+    (void)number;
+    (void)context;
     *c = soa_contact_pair_default(NULL, NULL);
     c->mark = node->mark;
     int law = SOA_CONTACT_SAFE;
-    if (!soai_known_keys(r, node, "contact", contact_fields) || !soai_needed(r, node, "contact", "between", ""))
+    if (!soai_known_keys(r, node, "contact", contact_fields) ||
+        !soai_needed(r, node, "contact", "between", ""))
         return false;
     const soai_node *between = soai_get(node, "between"), *word = soai_get(node, "law");
     if (word && !soai_word(r, word, "law", contact_laws, &law)) return false;
     char what[48];
     snprintf(what, sizeof what, "a contact of law '%s'", contact_laws[law]);
     if (!soai_fields(r, node, what, contact_fields, 1u << law, c)) return false;
-    if (!soai_is_list(r, between, "between", 2) || !soai_group(r, between->items[0], "between", &c->group1) ||
+    if (!soai_is_list(r, between, "between", 2) ||
+        !soai_group(r, between->items[0], "between", &c->group1) ||
         !soai_group(r, between->items[1], "between", &c->group2))
         return false;
-    if (law == SOA_CONTACT_LINEAR && !soai_needed(r, node, what, "stiffness", " (N/m)")) return false;
-    if (law == SOA_CONTACT_HUNT_CROSSLEY && !soai_needed(r, node, what, "stiffness", " (N/m^exponent)")) return false;
+    if (law == SOA_CONTACT_LINEAR && !soai_needed(r, node, what, "stiffness", " (N/m)"))
+        return false;
+    if (law == SOA_CONTACT_HUNT_CROSSLEY &&
+        !soai_needed(r, node, what, "stiffness", " (N/m^exponent)"))
+        return false;
     if (law == SOA_CONTACT_SAFE && !(c->least_distance < c->margin)) {
         const soai_node *least = soai_get(node, "least_distance");
         if (least)
             return soai_say(r, SOA_E_ARGUMENT, least->mark,
-                            "least_distance must be less than margin (%g m), found %g m", c->margin, c->least_distance);
+                            "least_distance must be less than margin (%g m), found %g m", c->margin,
+                            c->least_distance);
         c->least_distance = c->margin / 10;
     }
     return true;
@@ -549,8 +636,9 @@ static bool read_contact(soai_reader *r, const soai_node *node, void *one, int n
 /* --- constraints ------------------------------------------------------------------------------ */
 static const char *const constraint_kinds[] = {"loop",     "distance", "ratio", "rolling",
                                                "velocity", "plane",    "disc",  NULL};
-static const char *const joint_types[] = {"fixed",     "revolute", "prismatic", "helical", "cylindrical",
-                                          "universal", "planar",   "spherical", "free",    NULL};
+static const char *const joint_types[] = {"fixed",       "revolute",  "prismatic", "helical",
+                                          "cylindrical", "universal", "planar",    "spherical",
+                                          "free",        NULL};
 enum {
     LOOP = 1 << SOA_LOOP,
     DISTANCE = 1 << SOA_DISTANCE,
@@ -573,18 +661,42 @@ static const soai_field constraint_fields[] = {
     {.key = "axis", .kind = SOAI_F_NUMBER, .offset = AT(axis), .count = 3, .only = LOOP},
     {.key = "axis2", .kind = SOAI_F_NUMBER, .offset = AT(axis2), .count = 3, .only = LOOP},
     {.key = "pitch", .kind = SOAI_F_NUMBER, .offset = AT(pitch), .only = LOOP},
-    {.key = "damping", .kind = SOAI_F_NUMBER, .offset = AT(damping), .range = SOAI_NOT_NEGATIVE, .only = LOOP},
-    {.key = "friction", .kind = SOAI_F_NUMBER, .offset = AT(friction), .range = SOAI_NOT_NEGATIVE, .only = LOOP},
-    {.key = "stiffness", .kind = SOAI_F_NUMBER, .offset = AT(stiffness), .range = SOAI_NOT_NEGATIVE, .only = LOOP},
-    {.key = "rest", .kind = SOAI_F_NUMBER, .offset = AT(rest), .units = SOAI_LENGTH | SOAI_ANGLE, .only = LOOP},
+    {.key = "damping",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(damping),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = LOOP},
+    {.key = "friction",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(friction),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = LOOP},
+    {.key = "stiffness",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(stiffness),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = LOOP},
+    {.key = "rest",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(rest),
+     .units = SOAI_LENGTH | SOAI_ANGLE,
+     .only = LOOP},
     {.key = "value",
      .kind = SOAI_F_NUMBER,
      .offset = AT(value),
      .units = SOAI_LENGTH,
      .range = SOAI_POSITIVE,
      .only = DISTANCE | ROLLING | ON_DISC},
-    {.key = "value", .kind = SOAI_F_NUMBER, .offset = AT(value), .units = SOAI_LENGTH, .only = ON_PLANE},
-    {.key = "value", .kind = SOAI_F_NUMBER, .offset = AT(value), .units = SOAI_LENGTH | SOAI_ANGLE, .only = RATIO},
+    {.key = "value",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(value),
+     .units = SOAI_LENGTH,
+     .only = ON_PLANE},
+    {.key = "value",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(value),
+     .units = SOAI_LENGTH | SOAI_ANGLE,
+     .only = RATIO},
     OTHER_ONLY("terms", RATIO),
     OTHER_ONLY("rows", VELOCITY),
     {.key = "rows_in_frame2", .kind = SOAI_F_FLAG, .offset = AT(rows_in_frame2), .only = VELOCITY},
@@ -596,16 +708,20 @@ typedef struct constraint_names {
     soa_mark *marks;
 } constraint_names;
 
-static bool axis_is_direction(soai_reader *r, const soai_node *map, const char *key, const double a[3]) {
+static bool axis_is_direction(soai_reader *r, const soai_node *map, const char *key,
+                              const double a[3]) {
     if (!soai_get(map, key) || a[0] * a[0] + a[1] * a[1] + a[2] * a[2] > 0) return true;
-    return soai_say(r, SOA_E_JOINT, soai_get(map, key)->mark, "%s: a direction must not be zero", key);
+    return soai_say(r, SOA_E_JOINT, soai_get(map, key)->mark, "%s: a direction must not be zero",
+                    key);
 }
 
 /* Reads {part.joint: coefficient, ..}. */
-static bool read_terms(soai_reader *r, const soai_node *node, const char **joints, double *coefficients) {
+static bool read_terms(soai_reader *r, const soai_node *node, const char **joints,
+                       double *coefficients) {
     if (!soai_is_map(r, node, "terms")) return false;
     if (node->count < 1 || node->count > SOA_RATIO_TERMS)
-        return soai_say(r, SOA_E_FORMAT, node->mark, "terms: expected 1 to %d of part.joint: coefficient, found %d",
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "terms: expected 1 to %d of part.joint: coefficient, found %d",
                         SOA_RATIO_TERMS, node->count);
     for (int i = 0; i < node->count; ++i) {
         const soai_node *key = node->keys[i];
@@ -613,20 +729,24 @@ static bool read_terms(soai_reader *r, const soai_node *node, const char **joint
             !soai_number(r, node->items[i], "terms", 0, SOAI_ANY, &coefficients[i]))
             return false;
         if (!strchr(joints[i], '.'))
-            return soai_say(r, SOA_E_NAME, key->mark, "terms: expected part.joint, found '%.40s'", joints[i]);
+            return soai_say(r, SOA_E_NAME, key->mark, "terms: expected part.joint, found '%.40s'",
+                            joints[i]);
         if (coefficients[i] == 0)
-            return soai_say(r, SOA_E_ARGUMENT, node->items[i]->mark, "terms: a coefficient must not be 0");
+            return soai_say(r, SOA_E_ARGUMENT, node->items[i]->mark,
+                            "terms: a coefficient must not be 0");
     }
     return true;
 }
 
-static bool read_constraint(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_constraint(soai_reader *r, const soai_node *node, void *one, int number,
+                            void *context) {
     soa_constraint_def *c = one;
     const soa_constraint_def *all = c - number;
     constraint_names *names = context;
     int kind = 0;
     names->marks[number] = node->mark;
-    if (!soai_known_keys(r, node, "constraint", constraint_fields) || !soai_needed(r, node, "constraint", "kind", "") ||
+    if (!soai_known_keys(r, node, "constraint", constraint_fields) ||
+        !soai_needed(r, node, "constraint", "kind", "") ||
         !soai_word(r, soai_get(node, "kind"), "kind", constraint_kinds, &kind))
         return false;
     *c = soa_constraint_default((soa_constraint_kind)kind, 0, 0);
@@ -635,35 +755,43 @@ static bool read_constraint(soai_reader *r, const soai_node *node, void *one, in
     if (!soai_fields(r, node, what, constraint_fields, 1u << kind, c)) return false;
     const soai_node *name = soai_get(node, "name");
     if (name && strlen(c->name) > 31)
-        return soai_say(r, SOA_E_NAME, name->mark, "name: a constraint's name has at most 31 bytes, found %zu",
+        return soai_say(r, SOA_E_NAME, name->mark,
+                        "name: a constraint's name has at most 31 bytes, found %zu",
                         strlen(c->name));
     for (int i = 0; name && i < number; ++i)
         if (all[i].name && strcmp(all[i].name, c->name) == 0)
             return used_twice(r, name->mark, "constraint", c->name, names->marks[i]);
     if (kind == SOA_RATIO)
         return soai_needed(r, node, what, "terms", " {part.joint: coefficient, ..}") &&
-               read_terms(r, soai_get(node, "terms"), names->joints + SOA_RATIO_TERMS * number, c->coefficient);
+               read_terms(r, soai_get(node, "terms"), names->joints + SOA_RATIO_TERMS * number,
+                          c->coefficient);
     if (!soai_needed(r, node, what, "frames", " [first, second]") ||
         !read_frames(r, soai_get(node, "frames"), "frames", 2, names->frames + 2 * number))
         return false;
     if (kind == SOA_LOOP) {
-        if (!soai_needed(r, node, what, "joint", "") || !axis_is_direction(r, node, "axis", c->axis) ||
+        if (!soai_needed(r, node, what, "joint", "") ||
+            !axis_is_direction(r, node, "axis", c->axis) ||
             !axis_is_direction(r, node, "axis2", c->axis2))
             return false;
         if (c->joint == SOA_FREE)
-            return soai_say(r, SOA_E_JOINT, soai_get(node, "joint")->mark, "joint: a free joint constrains nothing");
+            return soai_say(r, SOA_E_JOINT, soai_get(node, "joint")->mark,
+                            "joint: a free joint constrains nothing");
     }
     if ((kind == SOA_DISTANCE || kind == SOA_ROLLING || kind == SOA_DISC) &&
-        !soai_needed(r, node, what, "value", kind == SOA_DISTANCE ? ", the distance (m)" : ", the radius (m)"))
+        !soai_needed(r, node, what, "value",
+                     kind == SOA_DISTANCE ? ", the distance (m)" : ", the radius (m)"))
         return false;
     if (kind == SOA_VELOCITY) {
         const soai_node *rows = soai_get(node, "rows");
-        if (!soai_needed(r, node, what, "rows", " [[wx, wy, wz, vx, vy, vz], ..]") || !soai_is_list(r, rows, "rows", 0))
+        if (!soai_needed(r, node, what, "rows", " [[wx, wy, wz, vx, vy, vz], ..]") ||
+            !soai_is_list(r, rows, "rows", 0))
             return false;
         if (rows->type != SOAI_LIST || rows->count < 1 || rows->count > 6)
-            return soai_say(r, SOA_E_FORMAT, rows->mark, "rows: expected 1 to 6 lists of 6 numbers");
+            return soai_say(r, SOA_E_FORMAT, rows->mark,
+                            "rows: expected 1 to 6 lists of 6 numbers");
         for (int i = 0; i < rows->count; ++i)
-            if (!soai_numbers(r, rows->items[i], "rows", 6, 0, 0, SOAI_ANY, c->rows[i])) return false;
+            if (!soai_numbers(r, rows->items[i], "rows", 6, 0, 0, SOAI_ANY, c->rows[i]))
+                return false;
         c->row_count = rows->count;
     }
     return true;
@@ -678,46 +806,57 @@ static bool read_constraints(soai_reader *r, const soai_node *node) {
                               soai_arena_take(&r->data, SOA_RATIO_TERMS * n, sizeof(char *)),
                               soai_arena_take(&r->data, n, sizeof(soa_mark))};
     if (!names.frames || !names.joints || !names.marks) return soai_no_memory(r);
-    s->constraints =
-        read_list(r, node, "constraints", sizeof *s->constraints, &s->constraint_count, read_constraint, &names);
-    s->constraint_frames = names.frames, s->constraint_joints = names.joints, s->constraint_marks = names.marks;
+    s->constraints = read_list(r, node, "constraints", sizeof *s->constraints, &s->constraint_count,
+                               read_constraint, &names);
+    s->constraint_frames = names.frames;
+    s->constraint_joints = names.joints;
+    s->constraint_marks = names.marks;
     return s->constraints != NULL;
 }
 
 /* --- springs ---------------------------------------------------------------------------------- */
 #define AT(member) offsetof(soa_scene_spring, member)
-static const soai_field spring_fields[] = {
-    {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
-    OTHER("frames"),
-    {.key = "place1",
-     .kind = SOAI_F_NUMBER,
-     .offset = AT(place[0]),
-     .count = 3,
-     .units = SOAI_LENGTH,
-     .units2 = SOAI_LENGTH},
-    {.key = "place2",
-     .kind = SOAI_F_NUMBER,
-     .offset = AT(place[1]),
-     .count = 3,
-     .units = SOAI_LENGTH,
-     .units2 = SOAI_LENGTH},
-    {.key = "stiffness",
-     .kind = SOAI_F_NUMBER,
-     .offset = AT(stiffness),
-     .units = SOAI_STIFFNESS,
-     .range = SOAI_NOT_NEGATIVE},
-    {.key = "damping", .kind = SOAI_F_NUMBER, .offset = AT(damping), .units = SOAI_DAMPING, .range = SOAI_NOT_NEGATIVE},
-    {.key = "length", .kind = SOAI_F_NUMBER, .offset = AT(length), .units = SOAI_LENGTH, .range = SOAI_NOT_NEGATIVE},
-    {0}};
+static const soai_field spring_fields[] = {{.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
+                                           OTHER("frames"),
+                                           {.key = "place1",
+                                            .kind = SOAI_F_NUMBER,
+                                            .offset = AT(place[0]),
+                                            .count = 3,
+                                            .units = SOAI_LENGTH,
+                                            .units2 = SOAI_LENGTH},
+                                           {.key = "place2",
+                                            .kind = SOAI_F_NUMBER,
+                                            .offset = AT(place[1]),
+                                            .count = 3,
+                                            .units = SOAI_LENGTH,
+                                            .units2 = SOAI_LENGTH},
+                                           {.key = "stiffness",
+                                            .kind = SOAI_F_NUMBER,
+                                            .offset = AT(stiffness),
+                                            .units = SOAI_STIFFNESS,
+                                            .range = SOAI_NOT_NEGATIVE},
+                                           {.key = "damping",
+                                            .kind = SOAI_F_NUMBER,
+                                            .offset = AT(damping),
+                                            .units = SOAI_DAMPING,
+                                            .range = SOAI_NOT_NEGATIVE},
+                                           {.key = "length",
+                                            .kind = SOAI_F_NUMBER,
+                                            .offset = AT(length),
+                                            .units = SOAI_LENGTH,
+                                            .range = SOAI_NOT_NEGATIVE},
+                                           {0}};
 #undef AT
 
-static bool read_spring(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_spring(soai_reader *r, const soai_node *node, void *one, int number,
+                        void *context) {
     soa_scene_spring *s = one;
     const soa_scene_spring *all = s - number;
     (void)context;
     s->mark = node->mark;
     s->length = -1;
-    if (!soai_fields(r, node, "spring", spring_fields, 0, s) || !soai_needed(r, node, "spring", "name", "") ||
+    if (!soai_fields(r, node, "spring", spring_fields, 0, s) ||
+        !soai_needed(r, node, "spring", "name", "") ||
         !soai_needed(r, node, "spring", "frames", " [first, second]") ||
         !read_frames(r, soai_get(node, "frames"), "frames", 2, s->frame))
         return false;
@@ -725,7 +864,8 @@ static bool read_spring(soai_reader *r, const soai_node *node, void *one, int nu
         if (strcmp(all[i].name, s->name) == 0)
             return used_twice(r, soai_get(node, "name")->mark, "spring", s->name, all[i].mark);
     if (!soai_get(node, "stiffness") && !soai_get(node, "damping"))
-        return soai_say(r, SOA_E_FORMAT, node->mark, "spring: expected one of the keys stiffness or damping");
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "spring: expected one of the keys stiffness or damping");
     return true;
 }
 
@@ -733,8 +873,16 @@ static bool read_spring(soai_reader *r, const soai_node *node, void *one, int nu
 #define AT(member) offsetof(soa_disturbance, member)
 static const soai_field disturbance_fields[] = {
     {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame)},
-    {.key = "start", .kind = SOAI_F_NUMBER, .offset = AT(start), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
-    {.key = "duration", .kind = SOAI_F_NUMBER, .offset = AT(duration), .units = SOAI_TIME, .range = SOAI_POSITIVE},
+    {.key = "start",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(start),
+     .units = SOAI_TIME,
+     .range = SOAI_NOT_NEGATIVE},
+    {.key = "duration",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(duration),
+     .units = SOAI_TIME,
+     .range = SOAI_POSITIVE},
     {.key = "torque",
      .kind = SOAI_F_NUMBER,
      .offset = AT(wrench),
@@ -756,12 +904,15 @@ static const soai_field disturbance_fields[] = {
     {0}};
 #undef AT
 
-static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, int number,
+                             void *context) {
     soa_disturbance *d = one;
-    (void)number, (void)context;
+    (void)number;
+    (void)context;
     d->mark = node->mark;
     if (!soai_fields(r, node, "disturbance", disturbance_fields, 0, d) ||
-        !soai_needed(r, node, "disturbance", "frame", "") || !soai_needed(r, node, "disturbance", "duration", ""))
+        !soai_needed(r, node, "disturbance", "frame", "") ||
+        !soai_needed(r, node, "disturbance", "duration", ""))
         return false;
     const soai_node *force = soai_get(node, "force"), *torque = soai_get(node, "torque"),
                     *wrench = soai_get(node, "wrench");
@@ -769,18 +920,23 @@ static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, i
         return soai_say(r, SOA_E_FORMAT, wrench->mark,
                         "disturbance: either 'wrench' or 'force' and 'torque', not both");
     if (!wrench && !force && !torque)
-        return soai_say(r, SOA_E_FORMAT, node->mark, "disturbance: expected one of the keys force, torque or wrench");
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "disturbance: expected one of the keys force, torque or wrench");
     if (strcmp(d->frame, "world") == 0)
-        return soai_say(r, SOA_E_NAME, soai_get(node, "frame")->mark, "frame: the world cannot be pushed");
+        return soai_say(r, SOA_E_NAME, soai_get(node, "frame")->mark,
+                        "frame: the world cannot be pushed");
     return true;
 }
 
 /* --- control ---------------------------------------------------------------------------------- */
-static const char *const law_names[] = {"joint-pd",  "inverse-dynamics", "passivity", "decoupled",    "operational",
-                                        "impedance", "hybrid",           "base-hold", "coordination", NULL};
-_Static_assert(sizeof law_names / sizeof *law_names == SOA_ACT_KIND_COUNT + 1, "a name for each law");
+static const char *const law_names[] = {
+    "joint-pd",  "inverse-dynamics", "passivity", "decoupled",    "operational",
+    "impedance", "hybrid",           "base-hold", "coordination", NULL};
+_Static_assert(sizeof law_names / sizeof *law_names == SOA_ACT_KIND_COUNT + 1,
+               "a name for each law");
 enum {
-    JOINTS = 1 << SOA_ACT_JOINT_PD | 1 << SOA_ACT_INVERSE_DYNAMICS | 1 << SOA_ACT_PASSIVITY | 1 << SOA_ACT_DECOUPLED,
+    JOINTS = 1 << SOA_ACT_JOINT_PD | 1 << SOA_ACT_INVERSE_DYNAMICS | 1 << SOA_ACT_PASSIVITY |
+             1 << SOA_ACT_DECOUPLED,
     FRAMES = 1 << SOA_ACT_OPERATIONAL | 1 << SOA_ACT_IMPEDANCE | 1 << SOA_ACT_HYBRID,
     HYBRID = 1 << SOA_ACT_HYBRID,
     IMPEDANCE = 1 << SOA_ACT_IMPEDANCE,
@@ -796,16 +952,31 @@ static const soai_field action_fields[] = {
     {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = FRAMES},
     {.key = "object", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = TOGETHER},
     OTHER_ONLY("hands", TOGETHER),
-    {.key = "relative_to", .kind = SOAI_F_FRAME, .offset = AT(relative_to), .only = FRAMES | BASE | TOGETHER},
+    {.key = "relative_to",
+     .kind = SOAI_F_FRAME,
+     .offset = AT(relative_to),
+     .only = FRAMES | BASE | TOGETHER},
     OTHER("goal"),
-    {.key = "time", .kind = SOAI_F_NUMBER, .offset = AT(time), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
-    {.key = "stiffness", .kind = SOAI_F_ONE, .offset = AT(stiffness), .range = SOAI_NOT_NEGATIVE, .only = JOINTS},
+    {.key = "time",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(time),
+     .units = SOAI_TIME,
+     .range = SOAI_NOT_NEGATIVE},
+    {.key = "stiffness",
+     .kind = SOAI_F_ONE,
+     .offset = AT(stiffness),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = JOINTS},
     {.key = "stiffness",
      .kind = SOAI_F_PAIR,
      .offset = AT(stiffness),
      .range = SOAI_NOT_NEGATIVE,
      .only = FRAMES | BASE | TOGETHER},
-    {.key = "damping", .kind = SOAI_F_ONE, .offset = AT(damping), .range = SOAI_NOT_NEGATIVE, .only = JOINTS},
+    {.key = "damping",
+     .kind = SOAI_F_ONE,
+     .offset = AT(damping),
+     .range = SOAI_NOT_NEGATIVE,
+     .only = JOINTS},
     {.key = "damping",
      .kind = SOAI_F_PAIR,
      .offset = AT(damping),
@@ -853,7 +1024,11 @@ static const soai_field action_fields[] = {
      .offset = AT(follow_damping),
      .range = SOAI_NOT_NEGATIVE,
      .only = TOGETHER},
-    {.key = "share", .kind = SOAI_F_NUMBER, .offset = AT(share), .range = SOAI_FRACTION, .only = TOGETHER},
+    {.key = "share",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(share),
+     .range = SOAI_FRACTION,
+     .only = TOGETHER},
     {0}};
 #undef AT
 
@@ -862,11 +1037,13 @@ static bool read_force_rows(soai_reader *r, const soai_node *node, unsigned *row
     if (!soai_is_list(r, node, "force_rows", 0)) return false;
     int n = node->type == SOAI_LIST ? node->count : 0, k = 0;
     if (n < 1 || n > 6)
-        return soai_say(r, SOA_E_FORMAT, node->mark, "force_rows: expected a list of 1 to 6 of nx, ny, nz, fx, fy, fz");
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "force_rows: expected a list of 1 to 6 of nx, ny, nz, fx, fy, fz");
     for (int i = 0; i < n; ++i) {
         if (!soai_word(r, node->items[i], "force_rows", directions, &k)) return false;
         if (*rows & 1u << k)
-            return soai_say(r, SOA_E_NAME, node->items[i]->mark, "force_rows: '%s' stands twice", directions[k]);
+            return soai_say(r, SOA_E_NAME, node->items[i]->mark, "force_rows: '%s' stands twice",
+                            directions[k]);
         *rows |= 1u << k;
     }
     return true;
@@ -877,7 +1054,8 @@ static bool read_hands(soai_reader *r, const soai_node *node, soa_action *a) {
     int n = node->type == SOAI_LIST ? node->count : 0;
     if (n < 2 || n > 64) {
         char shown[SOAI_SHOWN];
-        return soai_say(r, SOA_E_FORMAT, node->mark, "hands: expected a list of 2 to 64 frames, found %s",
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "hands: expected a list of 2 to 64 frames, found %s",
                         soai_found(node, shown));
     }
     const char **hands = soai_arena_take(&r->data, (size_t)n, sizeof *hands);
@@ -886,17 +1064,21 @@ static bool read_hands(soai_reader *r, const soai_node *node, soa_action *a) {
     for (int i = 0; i < n; ++i)
         for (int k = 0; k < i; ++k)
             if (strcmp(hands[i], hands[k]) == 0)
-                return soai_say(r, SOA_E_NAME, node->items[i]->mark, "hands: '%.60s' stands twice", hands[i]);
-    a->hands = hands, a->hand_count = n;
+                return soai_say(r, SOA_E_NAME, node->items[i]->mark, "hands: '%.60s' stands twice",
+                                hands[i]);
+    a->hands = hands;
+    a->hand_count = n;
     return true;
 }
 
-static bool read_action(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_action(soai_reader *r, const soai_node *node, void *one, int number,
+                        void *context) {
     soa_action *a = one;
     const soa_action *all = a - number;
     int law = 0;
     (void)context;
-    if (!soai_known_keys(r, node, "action", action_fields) || !soai_needed(r, node, "action", "law", "") ||
+    if (!soai_known_keys(r, node, "action", action_fields) ||
+        !soai_needed(r, node, "action", "law", "") ||
         !soai_word(r, soai_get(node, "law"), "law", law_names, &law))
         return false;
     *a = soa_action_default((soa_action_kind)law);
@@ -906,20 +1088,32 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
     snprintf(what, sizeof what, "an action of law '%s'", law_names[law]);
     if (!soai_fields(r, node, what, action_fields, variant, a)) return false;
     if (!a->name) a->name = law_names[law];
-    const char *subject = variant & (JOINTS | BASE) ? "part" : variant & FRAMES ? "frame" : "object";
+    const char *subject;
+    if (variant & (JOINTS | BASE)) {
+        subject = "part";
+    } else if (variant & FRAMES) {
+        subject = "frame";
+    } else {
+        subject = "object";
+    }
     if (!soai_needed(r, node, what, subject, "")) return false;
     if (a->frame && strcmp(a->frame, "world") == 0)
-        return soai_say(r, SOA_E_NAME, soai_get(node, subject)->mark, "%s: the world cannot be moved", subject);
+        return soai_say(r, SOA_E_NAME, soai_get(node, subject)->mark,
+                        "%s: the world cannot be moved", subject);
     for (int i = 0; i < number; ++i)
         if (strcmp(all[i].name, a->name) == 0)
-            return soai_say(r, SOA_E_NAME, node->mark,
-                            "action: two of this phase are called '%s', the first at %d:%d; give them names", a->name,
-                            all[i].mark.line, all[i].mark.column);
+            return soai_say(
+                r, SOA_E_NAME, node->mark,
+                "action: two of this phase are called '%s', the first at %d:%d; give them names",
+                a->name, all[i].mark.line, all[i].mark.column);
     const soai_node *joints = soai_get(node, "joints");
-    if (joints && !read_joint_choices(r, joints, "joints", &a->joint_count, &a->joints)) return false;
+    if (joints && !read_joint_choices(r, joints, "joints", &a->joint_count, &a->joints))
+        return false;
     const soai_node *goal = soai_get(node, "goal");
     if (goal && (variant & JOINTS)) {
-        if (!read_named(r, goal, "goal", SOAI_ANGLE | SOAI_LENGTH, &a->position_count, &a->positions)) return false;
+        if (!read_named(r, goal, "goal", SOAI_ANGLE | SOAI_LENGTH, &a->position_count,
+                        &a->positions))
+            return false;
         a->has_goal = a->position_count > 0;
     } else if (goal) {
         if (!soai_place(r, goal, "goal", &a->goal, &a->goal_is_offset)) return false;
@@ -928,7 +1122,8 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
     if (variant & HYBRID)
         return soai_needed(r, node, what, "force_rows", ", the directions under force control") &&
                read_force_rows(r, soai_get(node, "force_rows"), &a->force_rows);
-    if (variant & TOGETHER) return soai_needed(r, node, what, "hands", "") && read_hands(r, soai_get(node, "hands"), a);
+    if (variant & TOGETHER)
+        return soai_needed(r, node, what, "hands", "") && read_hands(r, soai_get(node, "hands"), a);
     return true;
 }
 
@@ -946,8 +1141,8 @@ enum { SIGNAL_COUNT = sizeof signals / sizeof *signals };
 
 /* Reads a signal: "phase_time" or "force.left". Checks both the signal and the name after the
  * dot. */
-static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *phase, const char **signal,
-                        unsigned *units) {
+static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *phase,
+                        const char **signal, unsigned *units) {
     char hint[SOAI_HINT], shown[SOAI_SHOWN], name[32];
     if (!soai_text(r, node, "signal", signal)) return false;
     const char *text = *signal, *dot = strchr(text, '.');
@@ -958,18 +1153,21 @@ static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *
     size_t length = dot ? (size_t)(dot - text) : strlen(text);
     snprintf(name, sizeof name, "%.*s", (int)(length > 30 ? 30 : length), text);
     int k = 0;
-    while (k < SIGNAL_COUNT && strcmp(signals[k].name, name) != 0) ++k;
+    while (k < SIGNAL_COUNT && strcmp(signals[k].name, name) != 0)
+        ++k;
     if (k == SIGNAL_COUNT) {
         soai_nearest search = soai_nearest_to(name);
-        for (int i = 0; i < SIGNAL_COUNT; ++i) soai_nearest_try(&search, signals[i].name);
+        for (int i = 0; i < SIGNAL_COUNT; ++i)
+            soai_nearest_try(&search, signals[i].name);
         soai_nearest_try(&search, "phase_time");
         if (search.best)
-            return soai_say(r, SOA_E_NAME, node->mark, "signal: unknown %s%s", soai_found(node, shown),
-                            soai_nearest_hint(&search, hint));
-        return soai_say(r, SOA_E_NAME, node->mark,
-                        "signal: unknown %s; expected phase_time, touching., force., distance. or slip.GROUP, "
-                        "error., angle_error., rate. or turn_rate.ACTION",
-                        soai_found(node, shown));
+            return soai_say(r, SOA_E_NAME, node->mark, "signal: unknown %s%s",
+                            soai_found(node, shown), soai_nearest_hint(&search, hint));
+        return soai_say(
+            r, SOA_E_NAME, node->mark,
+            "signal: unknown %s; expected phase_time, touching., force., distance. or slip.GROUP, "
+            "error., angle_error., rate. or turn_rate.ACTION",
+            soai_found(node, shown));
     }
     if (!dot || !dot[1])
         return soai_say(r, SOA_E_FORMAT, node->mark, "signal: expected %s.%s, found %s", name,
@@ -1001,7 +1199,8 @@ static const soai_field condition_fields[] = {OTHER("signal"),
                                                .units = SOAI_TIME,
                                                .range = SOAI_NOT_NEGATIVE},
                                               {0}};
-static bool read_condition(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_condition(soai_reader *r, const soai_node *node, void *one, int number,
+                           void *context) {
     static const char *const compare[] = {"below", "above", NULL};
     soa_condition *c = one;
     unsigned units = 0;
@@ -1018,58 +1217,70 @@ static bool read_condition(soai_reader *r, const soai_node *node, void *one, int
 }
 
 /* Reads the name of a phase. */
-static bool read_phase_name(soai_reader *r, const soai_node *node, const char *what, const char **name) {
+static bool read_phase_name(soai_reader *r, const soai_node *node, const char *what,
+                            const char **name) {
     const soa_scene_control *control = &r->scenario->control;
     char hint[SOAI_HINT], shown[SOAI_SHOWN];
     if (!soai_text(r, node, what, name)) return false;
     for (int i = 0; i < control->phase_count; ++i)
         if (strcmp(control->phases[i].name, *name) == 0) return true;
     soai_nearest search = soai_nearest_to(*name);
-    for (int i = 0; i < control->phase_count; ++i) soai_nearest_try(&search, control->phases[i].name);
-    return soai_say(r, SOA_E_NAME, node->mark, "%s: no phase is called %s%s", what, soai_found(node, shown),
-                    control->phase_count == 0 ? "; there are no phases" : soai_nearest_hint(&search, hint));
+    for (int i = 0; i < control->phase_count; ++i)
+        soai_nearest_try(&search, control->phases[i].name);
+    return soai_say(
+        r, SOA_E_NAME, node->mark, "%s: no phase is called %s%s", what, soai_found(node, shown),
+        control->phase_count == 0 ? "; there are no phases" : soai_nearest_hint(&search, hint));
 }
 
 static const soai_field transition_fields[] = {OTHER("to"), OTHER("when"), {0}};
-static bool read_transition(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool read_transition(soai_reader *r, const soai_node *node, void *one, int number,
+                            void *context) {
     soa_transition *t = one;
     (void)number;
     t->mark = node->mark;
     if (!soai_fields(r, node, "transition", transition_fields, 0, NULL) ||
-        !soai_needed(r, node, "transition", "to", "") || !soai_needed(r, node, "transition", "when", "") ||
+        !soai_needed(r, node, "transition", "to", "") ||
+        !soai_needed(r, node, "transition", "when", "") ||
         !read_phase_name(r, soai_get(node, "to"), "to", &t->to))
         return false;
     const soai_node *when = soai_get(node, "when");
     if (when->type == SOAI_MAP) { /* a single condition needs no list */
         soa_condition *c = soai_arena_take(&r->data, 1, sizeof *c);
         if (!c) return soai_no_memory(r);
-        t->conditions = c, t->condition_count = 1;
+        t->conditions = c;
+        t->condition_count = 1;
         return read_condition(r, when, c, 0, context);
     }
-    t->conditions = read_list(r, when, "when", sizeof *t->conditions, &t->condition_count, read_condition, context);
+    t->conditions = read_list(r, when, "when", sizeof *t->conditions, &t->condition_count,
+                              read_condition, context);
     if (t->conditions && t->condition_count == 0)
-        return soai_say(r, SOA_E_FORMAT, when->mark, "when: expected at least one condition {signal, below or above}");
+        return soai_say(r, SOA_E_FORMAT, when->mark,
+                        "when: expected at least one condition {signal, below or above}");
     return t->conditions != NULL;
 }
 
 /* --- phases ----------------------------------------------------------------------------------- */
-static const soai_field phase_fields[] = {{.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_phase, name)},
-                                          {.key = "blend",
-                                           .kind = SOAI_F_NUMBER,
-                                           .offset = offsetof(soa_phase, blend),
-                                           .units = SOAI_TIME,
-                                           .range = SOAI_NOT_NEGATIVE},
-                                          OTHER("actions"),
-                                          OTHER("next"),
-                                          {0}};
+static const soai_field phase_fields[] = {
+    {.key = "name", .kind = SOAI_F_NAME, .offset = offsetof(soa_phase, name)},
+    {.key = "blend",
+     .kind = SOAI_F_NUMBER,
+     .offset = offsetof(soa_phase, blend),
+     .units = SOAI_TIME,
+     .range = SOAI_NOT_NEGATIVE},
+    OTHER("actions"),
+    OTHER("next"),
+    {0}};
 
 /* Reads the names first, so that a transition may name a later phase. */
-static bool name_phase(soai_reader *r, const soai_node *node, void *one, int number, void *context) {
+static bool name_phase(soai_reader *r, const soai_node *node, void *one, int number,
+                       void *context) {
     soa_phase *p = one;
     const soa_phase *all = p - number;
     (void)context;
     p->mark = node->mark;
-    if (!soai_fields(r, node, "phase", phase_fields, 0, p) || !soai_needed(r, node, "phase", "name", "")) return false;
+    if (!soai_fields(r, node, "phase", phase_fields, 0, p) ||
+        !soai_needed(r, node, "phase", "name", ""))
+        return false;
     for (int i = 0; i < number; ++i)
         if (strcmp(all[i].name, p->name) == 0)
             return used_twice(r, soai_get(node, "name")->mark, "phase", p->name, all[i].mark);
@@ -1079,11 +1290,13 @@ static bool name_phase(soai_reader *r, const soai_node *node, void *one, int num
 static bool read_phase(soai_reader *r, const soai_node *node, soa_phase *p) {
     const soai_node *actions = soai_get(node, "actions"), *next = soai_get(node, "next");
     if (actions) {
-        p->actions = read_list(r, actions, "actions", sizeof *p->actions, &p->action_count, read_action, NULL);
+        p->actions = read_list(r, actions, "actions", sizeof *p->actions, &p->action_count,
+                               read_action, NULL);
         if (!p->actions) return false;
     }
     if (next) {
-        p->transitions = read_list(r, next, "next", sizeof *p->transitions, &p->transition_count, read_transition, p);
+        p->transitions = read_list(r, next, "next", sizeof *p->transitions, &p->transition_count,
+                                   read_transition, p);
         if (!p->transitions) return false;
     }
     return true;
@@ -1091,7 +1304,11 @@ static bool read_phase(soai_reader *r, const soai_node *node, soa_phase *p) {
 
 #define AT(member) offsetof(soa_scene_control, member)
 static const soai_field control_fields[] = {
-    {.key = "rate", .kind = SOAI_F_NUMBER, .offset = AT(rate), .units = SOAI_FREQUENCY, .range = SOAI_POSITIVE},
+    {.key = "rate",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(rate),
+     .units = SOAI_FREQUENCY,
+     .range = SOAI_POSITIVE},
     {.key = "saturate", .kind = SOAI_F_FLAG, .offset = AT(saturate)},
     OTHER("estimate"),
     OTHER("sensors"),
@@ -1099,13 +1316,22 @@ static const soai_field control_fields[] = {
     {0}};
 static const soai_field estimate_fields[] = {
     {.key = "mass", .kind = SOAI_F_NUMBER, .offset = AT(mass_estimate), .range = SOAI_POSITIVE},
-    {.key = "inertia", .kind = SOAI_F_NUMBER, .offset = AT(inertia_estimate), .range = SOAI_POSITIVE},
-    {.key = "damping", .kind = SOAI_F_NUMBER, .offset = AT(damping_estimate), .range = SOAI_NOT_NEGATIVE},
+    {.key = "inertia",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(inertia_estimate),
+     .range = SOAI_POSITIVE},
+    {.key = "damping",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(damping_estimate),
+     .range = SOAI_NOT_NEGATIVE},
     {0}};
 #undef AT
 #define AT(member) offsetof(soa_sensor_set, member)
-#define NOISE(name, kinds) \
-    { .key = #name, .kind = SOAI_F_NUMBER, .offset = AT(name), .units = kinds, .range = SOAI_NOT_NEGATIVE }
+#define NOISE(name, kinds)                                                       \
+    {                                                                            \
+        .key = #name, .kind = SOAI_F_NUMBER, .offset = AT(name), .units = kinds, \
+        .range = SOAI_NOT_NEGATIVE                                               \
+    }
 #define NOISES(name, kinds, kinds2)                                                              \
     {                                                                                            \
         .key = #name, .kind = SOAI_F_PAIR, .offset = AT(name), .units = kinds, .units2 = kinds2, \
@@ -1129,10 +1355,12 @@ static bool read_control(soai_reader *r, const soai_node *node) {
     const soai_node *n = soai_get(node, "estimate");
     if (n && !soai_empty(n) && !soai_fields(r, n, "estimate", estimate_fields, 0, c)) return false;
     n = soai_get(node, "sensors");
-    if (n && !soai_empty(n) && !soai_fields(r, n, "sensors", sensor_fields, 0, &c->sensors)) return false;
+    if (n && !soai_empty(n) && !soai_fields(r, n, "sensors", sensor_fields, 0, &c->sensors))
+        return false;
     n = soai_get(node, "phases");
     if (!n) return true;
-    soa_phase *phases = read_list(r, n, "phases", sizeof *phases, &c->phase_count, name_phase, NULL);
+    soa_phase *phases =
+        read_list(r, n, "phases", sizeof *phases, &c->phase_count, name_phase, NULL);
     if (!phases) return false;
     c->phases = phases;
     for (int i = 0; i < c->phase_count; ++i)
@@ -1146,9 +1374,19 @@ static const char *const integration_methods[] = {"explicit", "implicit", "cvode
 static const soai_field integration_fields[] = {
     {.key = "method", .kind = SOAI_F_WORD, .offset = AT(method), .words = integration_methods},
     {.key = "order", .kind = SOAI_F_INTEGER, .offset = AT(order)},
-    {.key = "relative_tolerance", .kind = SOAI_F_NUMBER, .offset = AT(relative_tolerance), .range = SOAI_POSITIVE},
-    {.key = "absolute_tolerance", .kind = SOAI_F_NUMBER, .offset = AT(absolute_tolerance), .range = SOAI_POSITIVE},
-    {.key = "step", .kind = SOAI_F_NUMBER, .offset = AT(step), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
+    {.key = "relative_tolerance",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(relative_tolerance),
+     .range = SOAI_POSITIVE},
+    {.key = "absolute_tolerance",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(absolute_tolerance),
+     .range = SOAI_POSITIVE},
+    {.key = "step",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(step),
+     .units = SOAI_TIME,
+     .range = SOAI_NOT_NEGATIVE},
     {.key = "max_joint_step",
      .kind = SOAI_F_NUMBER,
      .offset = AT(max_joint_step),
@@ -1159,11 +1397,12 @@ static const soai_field integration_fields[] = {
 #undef AT
 
 static bool read_integration(soai_reader *r, const soai_node *node) {
-    static const unsigned orders[] = {
-        1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 8, 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
-        1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5, 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 8};
-    static const char *const order_text[] = {"2, 3, 4, 5, 6 or 8", "2, 3, 4 or 5", "1, 2, 3, 4 or 5",
-                                             "2, 3, 4, 5, 6 or 8"};
+    static const unsigned orders[] = {1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 8,
+                                      1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
+                                      1u << 1 | 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5,
+                                      1u << 2 | 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 8};
+    static const char *const order_text[] = {"2, 3, 4, 5, 6 or 8", "2, 3, 4 or 5",
+                                             "1, 2, 3, 4 or 5", "2, 3, 4, 5, 6 or 8"};
     static const int usual[] = {5, 4, 5, 4};
     soa_integration *i = &r->scenario->integration;
     if (soai_empty(node)) return true;
@@ -1172,10 +1411,12 @@ static bool read_integration(soai_reader *r, const soai_node *node) {
     int method = (int)i->method;
     if (!order) i->order = usual[method];
     if (i->order > 31 || !(orders[method] & 1u << i->order))
-        return soai_say(r, SOA_E_ARGUMENT, order->mark, "order: method '%s' has orders %s, found %d",
-                        integration_methods[method], order_text[method], i->order);
+        return soai_say(r, SOA_E_ARGUMENT, order->mark,
+                        "order: method '%s' has orders %s, found %d", integration_methods[method],
+                        order_text[method], i->order);
     if (i->method == SOA_INTEGRATE_FIXED && !(i->step > 0))
-        return soai_say(r, SOA_E_ARGUMENT, soai_get(node, "step") ? soai_get(node, "step")->mark : node->mark,
+        return soai_say(r, SOA_E_ARGUMENT,
+                        soai_get(node, "step") ? soai_get(node, "step")->mark : node->mark,
                         "integration: method 'fixed' needs a 'step' greater than 0 (s)");
     return true;
 }
@@ -1192,7 +1433,8 @@ static const soai_field recording_fields[] = {{.key = "rate",
                                                .range = SOAI_NOT_NEGATIVE},
                                               {0}};
 static bool read_recording(soai_reader *r, const soai_node *node) {
-    return soai_empty(node) || soai_fields(r, node, "recording", recording_fields, 0, &r->scenario->recording);
+    return soai_empty(node) ||
+           soai_fields(r, node, "recording", recording_fields, 0, &r->scenario->recording);
 }
 
 #define AT(member) offsetof(soa_success, member)
@@ -1201,7 +1443,11 @@ static const soai_field success_fields[] = {
     {.key = "relative_to", .kind = SOAI_F_FRAME, .offset = AT(relative_to)},
     OTHER("fingers"),
     OTHER("from_phase"),
-    {.key = "hold", .kind = SOAI_F_NUMBER, .offset = AT(hold), .units = SOAI_TIME, .range = SOAI_NOT_NEGATIVE},
+    {.key = "hold",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(hold),
+     .units = SOAI_TIME,
+     .range = SOAI_NOT_NEGATIVE},
     {.key = "position_error",
      .kind = SOAI_F_NUMBER,
      .offset = AT(position_error),
@@ -1220,7 +1466,8 @@ static bool read_success(soai_reader *r, const soai_node *node) {
     soa_success *s = &r->scenario->success;
     if (soai_empty(node)) return true;
     s->mark = node->mark;
-    if (!soai_fields(r, node, "success", success_fields, 0, s) || !soai_needed(r, node, "success", "object", ""))
+    if (!soai_fields(r, node, "success", success_fields, 0, s) ||
+        !soai_needed(r, node, "success", "object", ""))
         return false;
     if (soai_get(node, "position_error")) s->errors_asked |= SOA_ASK_POSITION;
     if (soai_get(node, "attitude_error")) s->errors_asked |= SOA_ASK_ATTITUDE;
@@ -1229,22 +1476,29 @@ static bool read_success(soai_reader *r, const soai_node *node) {
     if (fingers) {
         int n = fingers->type == SOAI_LIST ? fingers->count : 1;
         if (n < 1 || n > LIST_MOST)
-            return soai_say(r, SOA_E_FORMAT, fingers->mark, "fingers: expected a group or a list of groups");
+            return soai_say(r, SOA_E_FORMAT, fingers->mark,
+                            "fingers: expected a group or a list of groups");
         const char **groups = soai_arena_take(&r->data, (size_t)n, sizeof *groups);
         if (!groups) return soai_no_memory(r);
         for (int i = 0; i < n; ++i)
-            if (!soai_group(r, fingers->type == SOAI_LIST ? fingers->items[i] : fingers, "fingers", &groups[i]))
+            if (!soai_group(r, fingers->type == SOAI_LIST ? fingers->items[i] : fingers, "fingers",
+                            &groups[i]))
                 return false;
-        s->fingers = groups[0], s->finger_groups = groups, s->finger_count = n;
+        s->fingers = groups[0];
+        s->finger_groups = groups;
+        s->finger_count = n;
     }
     if (phase && !read_phase_name(r, phase, "from_phase", &s->from_phase)) return false;
     if (force) {
         double band[2];
-        if (!soai_numbers(r, force, "force", 2, SOAI_FORCE, SOAI_FORCE, SOAI_NOT_NEGATIVE, band)) return false;
+        if (!soai_numbers(r, force, "force", 2, SOAI_FORCE, SOAI_FORCE, SOAI_NOT_NEGATIVE, band))
+            return false;
         if (!(band[0] < band[1]))
             return soai_say(r, SOA_E_ARGUMENT, force->mark,
-                            "force: expected [low, high] with low < high, found %g and %g", band[0], band[1]);
-        s->force_low = band[0], s->force_high = band[1];
+                            "force: expected [low, high] with low < high, found %g and %g", band[0],
+                            band[1]);
+        s->force_low = band[0];
+        s->force_high = band[1];
     }
     return true;
 }
@@ -1256,16 +1510,18 @@ static bool margins_fit(soai_reader *r, const soai_node *sweep) {
     double margin = -1, least = -1;
     for (int i = 0; i < s->variation_count; ++i) {
         if (strcmp(s->variations[i].path, "contact.margin") == 0) margin = s->variations[i].low;
-        if (strcmp(s->variations[i].path, "contact.least_distance") == 0) least = s->variations[i].high;
+        if (strcmp(s->variations[i].path, "contact.least_distance") == 0)
+            least = s->variations[i].high;
     }
     for (int i = 0; i < s->contact_count && (margin > 0 || least > 0); ++i) {
         const soa_contact_pair *c = &s->contacts[i];
-        double m = margin > 0 ? margin : c->margin, d = least > 0 ? least : c->least_distance;
+        double m = margin > 0 ? margin : c->margin;
+        double d = least > 0 ? least : c->least_distance;
         if (c->law == SOA_CONTACT_SAFE && !(d < m))
-            return soai_say(
-                r, SOA_E_ARGUMENT, sweep->mark,
-                "sweep: least_distance may reach %g m, margin %g m, in the contact at %d:%d; it must stay below", d, m,
-                c->mark.line, c->mark.column);
+            return soai_say(r, SOA_E_ARGUMENT, sweep->mark,
+                            "sweep: least_distance may reach %g m, margin %g m, in the contact at "
+                            "%d:%d; it must stay below",
+                            d, m, c->mark.line, c->mark.column);
     }
     return true;
 }
@@ -1275,8 +1531,8 @@ static bool read_sweep(soai_reader *r, const soai_node *node) {
     if (soai_empty(node)) return true;
     if (!soai_is_map(r, node, "sweep")) return false;
     if (node->count > LIST_MOST)
-        return soai_say(r, SOA_E_FORMAT, node->mark, "sweep: %d quantities; at most %d are read", node->count,
-                        LIST_MOST);
+        return soai_say(r, SOA_E_FORMAT, node->mark, "sweep: %d quantities; at most %d are read",
+                        node->count, LIST_MOST);
     soa_variation *all = soai_arena_take(&r->data, (size_t)node->count, sizeof *all);
     if (!all) return soai_no_memory(r);
     for (int i = 0; i < node->count; ++i) {
@@ -1291,18 +1547,24 @@ static bool read_sweep(soai_reader *r, const soai_node *node) {
             return soai_say(r, SOA_E_NAME, key->mark, "sweep: nothing that varies is called %s%s",
                             soai_found(key, shown), hint);
         if (strncmp(all[i].path, "contact.", 8) == 0 && s->contact_count == 0)
-            return soai_say(r, SOA_E_NAME, key->mark, "sweep: there are no contacts, so %s changes nothing",
+            return soai_say(r, SOA_E_NAME, key->mark,
+                            "sweep: there are no contacts, so %s changes nothing",
                             soai_found(key, shown));
         const char *bracket = strstr(all[i].path, ".twist[");
-        if (bracket && !s->parts[soai_find_part(s, all[i].path, (size_t)(bracket - all[i].path))].floating)
-            return soai_say(r, SOA_E_NAME, key->mark, "sweep: the part of %s does not float", soai_found(key, shown));
+        if (bracket &&
+            !s->parts[soai_find_part(s, all[i].path, (size_t)(bracket - all[i].path))].floating)
+            return soai_say(r, SOA_E_NAME, key->mark, "sweep: the part of %s does not float",
+                            soai_found(key, shown));
         if (!soai_numbers(r, range, key->text, 2, units, units, allowed, ends)) return false;
         if (!(ends[0] <= ends[1]))
             return soai_say(r, SOA_E_ARGUMENT, range->mark,
-                            "sweep: expected [low, high] with low <= high, found %g and %g", ends[0], ends[1]);
-        all[i].low = ends[0], all[i].high = ends[1];
+                            "sweep: expected [low, high] with low <= high, found %g and %g",
+                            ends[0], ends[1]);
+        all[i].low = ends[0];
+        all[i].high = ends[1];
     }
-    s->variations = all, s->variation_count = node->count;
+    s->variations = all;
+    s->variation_count = node->count;
     return margins_fit(r, node);
 }
 
@@ -1324,7 +1586,11 @@ static bool read_seed(soai_reader *r, const soai_node *node, uint64_t *seed) {
 static const soai_field scenario_fields[] = {
     {.key = "name", .kind = SOAI_F_TEXT, .offset = AT(name)},
     {.key = "text", .kind = SOAI_F_TEXT, .offset = AT(text)},
-    {.key = "duration", .kind = SOAI_F_NUMBER, .offset = AT(duration), .units = SOAI_TIME, .range = SOAI_POSITIVE},
+    {.key = "duration",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(duration),
+     .units = SOAI_TIME,
+     .range = SOAI_POSITIVE},
     OTHER("seed"),
     {.key = "gravity",
      .kind = SOAI_F_NUMBER,
@@ -1354,8 +1620,10 @@ static const soai_field scenario_fields[] = {
 static bool read_all(soai_reader *r, const soai_node *root) {
     soa_scenario *s = r->scenario;
     if (!root || soai_empty(root))
-        return soai_say(r, SOA_E_FORMAT, (soa_mark){1, 1}, "the file is empty; expected a map with the key 'parts'");
-    if (!soai_fields(r, root, "scenario", scenario_fields, 0, s) || !soai_needed(r, root, "scenario", "parts", ""))
+        return soai_say(r, SOA_E_FORMAT, (soa_mark){1, 1},
+                        "the file is empty; expected a map with the key 'parts'");
+    if (!soai_fields(r, root, "scenario", scenario_fields, 0, s) ||
+        !soai_needed(r, root, "scenario", "parts", ""))
         return false;
     s->has_gravity = soai_get(root, "gravity") != NULL;
     const soai_node *n = soai_get(root, "seed");
@@ -1371,22 +1639,25 @@ static bool read_all(soai_reader *r, const soai_node *root) {
         if (!s->shapes || !collect_groups(r)) return false;
     }
     if ((n = soai_get(root, "contacts"))) {
-        s->contacts = read_list(r, n, "contacts", sizeof *s->contacts, &s->contact_count, read_contact, NULL);
+        s->contacts =
+            read_list(r, n, "contacts", sizeof *s->contacts, &s->contact_count, read_contact, NULL);
         if (!s->contacts) return false;
     }
     if (!read_constraints(r, soai_get(root, "constraints"))) return false;
     if ((n = soai_get(root, "springs"))) {
-        s->springs = read_list(r, n, "springs", sizeof *s->springs, &s->spring_count, read_spring, NULL);
+        s->springs =
+            read_list(r, n, "springs", sizeof *s->springs, &s->spring_count, read_spring, NULL);
         if (!s->springs) return false;
     }
     if ((n = soai_get(root, "disturbances"))) {
-        s->disturbances =
-            read_list(r, n, "disturbances", sizeof *s->disturbances, &s->disturbance_count, read_disturbance, NULL);
+        s->disturbances = read_list(r, n, "disturbances", sizeof *s->disturbances,
+                                    &s->disturbance_count, read_disturbance, NULL);
         if (!s->disturbances) return false;
     }
-    return read_control(r, soai_get(root, "control")) && read_integration(r, soai_get(root, "integration")) &&
-           read_recording(r, soai_get(root, "recording")) && read_success(r, soai_get(root, "success")) &&
-           read_sweep(r, soai_get(root, "sweep"));
+    return read_control(r, soai_get(root, "control")) &&
+           read_integration(r, soai_get(root, "integration")) &&
+           read_recording(r, soai_get(root, "recording")) &&
+           read_success(r, soai_get(root, "success")) && read_sweep(r, soai_get(root, "sweep"));
 }
 
 /* --- the list of all keys --------------------------------------------------------------------- */
@@ -1418,12 +1689,14 @@ const char *soa_scenario_key(int index, const char **section) {
 
 /* File name without folder and extension: the name of a scenario that gives none. */
 static const char *stem(soai_reader *r, const char *file) {
-    const char *slash = strrchr(file, '/'), *start = slash ? slash + 1 : file, *dot = strrchr(start, '.');
-    return soai_arena_text(&r->data, start, dot && dot > start ? (size_t)(dot - start) : strlen(start));
+    const char *slash = strrchr(file, '/'), *start = slash ? slash + 1 : file,
+               *dot = strrchr(start, '.');
+    return soai_arena_text(&r->data, start,
+                           dot && dot > start ? (size_t)(dot - start) : strlen(start));
 }
 
-soa_status soa_scenario_parse(const char *text, size_t size, const char *name, soa_scenario *scenario,
-                              soa_report *report) {
+soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
+                              soa_scenario *scenario, soa_report *report) {
     if (!scenario || (!text && size > 0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no text, or no place for the scenario");
     soa_scenario read = soa_scenario_default(NULL);
@@ -1453,7 +1726,8 @@ soa_status soa_scenario_parse(const char *text, size_t size, const char *name, s
 }
 
 soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_report *report) {
-    if (!path || !scenario) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no path, or no place for the scenario");
+    if (!path || !scenario)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no path, or no place for the scenario");
     FILE *file = fopen(path, "rb");
     if (!file) return soai_report(report, SOA_E_FILE, -1, 0, "%.120s: %s", path, strerror(errno));
     char *text = malloc(SOAI_SCENARIO_BYTES + 1u);
@@ -1464,7 +1738,8 @@ soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_repor
     } else {
         /* One byte over the limit is read, so that the size check can refuse the file. */
         size = fread(text, 1, SOAI_SCENARIO_BYTES + 1u, file);
-        if (ferror(file)) status = soai_report(report, SOA_E_FILE, -1, 0, "%.120s: %s", path, strerror(errno));
+        if (ferror(file))
+            status = soai_report(report, SOA_E_FILE, -1, 0, "%.120s: %s", path, strerror(errno));
     }
     fclose(file);
     if (status == SOA_OK) status = soa_scenario_parse(text, size, path, scenario, report);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-
 /* --- describing what was found ---------------------------------------------------------------- */
 const char *soai_found(const soai_node *node, char shown[SOAI_SHOWN]) {
     if (soai_empty(node)) return "nothing";
@@ -22,14 +21,17 @@ const char *soai_found(const soai_node *node, char shown[SOAI_SHOWN]) {
     int most = 40, length = (int)strnlen(node->text, 41);
     /* Do not cut inside a UTF-8 character. */
     if (length > most)
-        while (((unsigned char)node->text[most] & 0xc0) == 0x80) --most;
-    snprintf(shown, SOAI_SHOWN, length > most ? "'%.*s...'" : "'%.*s'", length > most ? most : length, node->text);
+        while (((unsigned char)node->text[most] & 0xc0) == 0x80)
+            --most;
+    snprintf(shown, SOAI_SHOWN, length > most ? "'%.*s...'" : "'%.*s'",
+             length > most ? most : length, node->text);
     return shown;
 }
 
 bool soai_empty(const soai_node *node) {
-    return !node || (node->type == SOAI_SCALAR && node->plain &&
-                     (!*node->text || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0));
+    return !node ||
+           (node->type == SOAI_SCALAR && node->plain &&
+            (!*node->text || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0));
 }
 
 const soai_node *soai_get(const soai_node *map, const char *key) {
@@ -42,13 +44,15 @@ const soai_node *soai_get(const soai_node *map, const char *key) {
 /* Counts every value read, so that aliases to lists of aliases cannot grow without bound. */
 static bool count_value(soai_reader *r, const soai_node *node) {
     if (++r->values <= SOAI_SCENARIO_VALUES) return true;
-    return soai_say(r, SOA_E_FORMAT, node->mark, "more than %d values (aliases counted as often as they are used)",
+    return soai_say(r, SOA_E_FORMAT, node->mark,
+                    "more than %d values (aliases counted as often as they are used)",
                     SOAI_SCENARIO_VALUES);
 }
 
 static bool wanted(soai_reader *r, const soai_node *node, const char *what, const char *expected) {
     char shown[SOAI_SHOWN];
-    return soai_say(r, SOA_E_FORMAT, node->mark, "%s: expected %s, found %s", what, expected, soai_found(node, shown));
+    return soai_say(r, SOA_E_FORMAT, node->mark, "%s: expected %s, found %s", what, expected,
+                    soai_found(node, shown));
 }
 
 bool soai_is_map(soai_reader *r, const soai_node *node, const char *what) {
@@ -137,7 +141,8 @@ static const char *kinds_text(unsigned mask, char text[96]) {
     text[0] = 0;
     for (int i = 0; i < KIND_COUNT && at < 96; ++i)
         if (mask & kinds[i].kind)
-            at += (size_t)snprintf(text + at, 96 - at, "%s%s (%s)", at ? " or " : "", kinds[i].name, kinds[i].examples);
+            at += (size_t)snprintf(text + at, 96 - at, "%s%s (%s)", at ? " or " : "", kinds[i].name,
+                                   kinds[i].examples);
     return at ? text : "a number without unit";
 }
 
@@ -151,17 +156,24 @@ static size_t number_length(const char *text) {
     if (*p == '+' || *p == '-') ++p;
     const char *digits = p;
     int count = 0;
-    while (is_digit(*p)) ++p, ++count;
+    while (is_digit(*p)) {
+        ++p;
+        ++count;
+    }
     if (*p == '.') {
         ++p;
-        while (is_digit(*p)) ++p, ++count;
+        while (is_digit(*p)) {
+            ++p;
+            ++count;
+        }
     }
     if (count == 0 || p == digits) return 0;
     if (*p == 'e' || *p == 'E') {
         const char *e = p + 1;
         if (*e == '+' || *e == '-') ++e;
         if (is_digit(*e)) {
-            while (is_digit(*e)) ++e;
+            while (is_digit(*e))
+                ++e;
             p = e;
         }
     }
@@ -175,61 +187,76 @@ static bool is_not_finite(const char *text) {
     size_t n = 0;
     if (*text == '+' || *text == '-') ++text;
     if (*text == '.') ++text;
-    for (; *text && n < sizeof low - 1; ++text) low[n++] = (char)(*text >= 'A' && *text <= 'Z' ? *text + 32 : *text);
+    for (; *text && n < sizeof low - 1; ++text)
+        low[n++] = (char)(*text >= 'A' && *text <= 'Z' ? *text + 32 : *text);
     low[n] = 0;
     for (int i = 0; words[i]; ++i)
         if (!*text && strcmp(low, words[i]) == 0) return true;
     return false;
 }
 
-bool soai_number(soai_reader *r, const soai_node *node, const char *what, unsigned mask, soai_range range,
-                 double *value) {
+bool soai_number(soai_reader *r, const soai_node *node, const char *what, unsigned mask,
+                 soai_range range, double *value) {
     char shown[SOAI_SHOWN], expected[96], hint[SOAI_HINT];
     if (!count_value(r, node)) return false;
     if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "a number");
     const char *text = node->text;
     size_t length = number_length(text);
     if (length == 0 && is_not_finite(text))
-        return soai_say(r, SOA_E_NOT_FINITE, node->mark, "%s: expected a finite number, found '%.20s'", what, text);
+        return soai_say(r, SOA_E_NOT_FINITE, node->mark,
+                        "%s: expected a finite number, found '%.20s'", what, text);
     if (length == 0) return wanted(r, node, what, "a number");
     double x = strtod(text, NULL);
     const char *unit = text + length;
     bool blank = *unit == ' ';
-    while (*unit == ' ') ++unit;
+    while (*unit == ' ')
+        ++unit;
     if (*unit) {
         const struct unit *u = units;
-        while (u < units + UNIT_COUNT && strcmp(u->name, unit) != 0) ++u;
+        while (u < units + UNIT_COUNT && strcmp(u->name, unit) != 0)
+            ++u;
         if (u == units + UNIT_COUNT && !blank && (is_digit(*unit) || strchr(".,_xX", *unit)))
             return wanted(r, node, what, "a number"); /* "1,5", "1.2.3", "0x10" */
         if (u == units + UNIT_COUNT) {
             soai_nearest search = soai_nearest_to(unit);
             for (u = units; u < units + UNIT_COUNT; ++u)
                 if (mask & u->kind) soai_nearest_try(&search, u->name);
-            return soai_say(r, SOA_E_FORMAT, node->mark, "%s: %s has an unknown unit; expected %s%s", what,
-                            soai_found(node, shown), kinds_text(mask, expected), soai_nearest_hint(&search, hint));
+            return soai_say(r, SOA_E_FORMAT, node->mark,
+                            "%s: %s has an unknown unit; expected %s%s", what,
+                            soai_found(node, shown), kinds_text(mask, expected),
+                            soai_nearest_hint(&search, hint));
         }
         if (!(u->kind & mask)) {
             int k = 0;
-            while (kinds[k].kind != u->kind) ++k;
-            return soai_say(r, SOA_E_FORMAT, node->mark, "%s: %s is %s; expected %s", what, soai_found(node, shown),
-                            kinds[k].name, kinds_text(mask, expected));
+            while (kinds[k].kind != u->kind)
+                ++k;
+            return soai_say(r, SOA_E_FORMAT, node->mark, "%s: %s is %s; expected %s", what,
+                            soai_found(node, shown), kinds[k].name, kinds_text(mask, expected));
         }
         x = x * u->times / u->over;
     }
     if (!(fabs(x) <= 1e300))
-        return soai_say(r, SOA_E_NOT_FINITE, node->mark, "%s: %s is too large", what, soai_found(node, shown));
-    const char *must = range == SOAI_NOT_NEGATIVE && !(x >= 0)         ? "not be negative"
-                       : range == SOAI_POSITIVE && !(x > 0)            ? "be greater than 0"
-                       : range == SOAI_FRACTION && !(x >= 0 && x <= 1) ? "lie between 0 and 1"
-                                                                       : NULL;
+        return soai_say(r, SOA_E_NOT_FINITE, node->mark, "%s: %s is too large", what,
+                        soai_found(node, shown));
+    const char *must;
+    if (range == SOAI_NOT_NEGATIVE && !(x >= 0)) {
+        must = "not be negative";
+    } else if (range == SOAI_POSITIVE && !(x > 0)) {
+        must = "be greater than 0";
+    } else if (range == SOAI_FRACTION && !(x >= 0 && x <= 1)) {
+        must = "lie between 0 and 1";
+    } else {
+        must = NULL;
+    }
     if (must)
-        return soai_say(r, SOA_E_ARGUMENT, node->mark, "%s must %s, found %s", what, must, soai_found(node, shown));
+        return soai_say(r, SOA_E_ARGUMENT, node->mark, "%s must %s, found %s", what, must,
+                        soai_found(node, shown));
     *value = x;
     return true;
 }
 
-bool soai_numbers(soai_reader *r, const soai_node *node, const char *what, int count, unsigned mask, unsigned mask2,
-                  soai_range range, double *values) {
+bool soai_numbers(soai_reader *r, const soai_node *node, const char *what, int count, unsigned mask,
+                  unsigned mask2, soai_range range, double *values) {
     if (!count_value(r, node)) return false;
     if (node->type != SOAI_LIST || node->count != count) {
         char expected[48];
@@ -237,14 +264,16 @@ bool soai_numbers(soai_reader *r, const soai_node *node, const char *what, int c
         return wanted(r, node, what, expected);
     }
     for (int i = 0; i < count; ++i)
-        if (!soai_number(r, node->items[i], what, 2 * i < count ? mask : mask2, range, &values[i])) return false;
+        if (!soai_number(r, node->items[i], what, 2 * i < count ? mask : mask2, range, &values[i]))
+            return false;
     return true;
 }
 
-bool soai_pair(soai_reader *r, const soai_node *node, const char *what, unsigned mask, unsigned mask2, soai_range range,
-               double values[2]) {
+bool soai_pair(soai_reader *r, const soai_node *node, const char *what, unsigned mask,
+               unsigned mask2, soai_range range, double values[2]) {
     if (node->type == SOAI_LIST) return soai_numbers(r, node, what, 2, mask, mask2, range, values);
-    if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "a number or a list of 2 numbers");
+    if (node->type != SOAI_SCALAR || soai_empty(node))
+        return wanted(r, node, what, "a number or a list of 2 numbers");
     double x;
     if (!soai_number(r, node, what, mask & mask2, range, &x)) return false;
     values[0] = values[1] = x;
@@ -261,7 +290,8 @@ bool soai_text(soai_reader *r, const soai_node *node, const char *what, const ch
 
 bool soai_name(soai_reader *r, const soai_node *node, const char *what, const char **text) {
     if (!count_value(r, node)) return false;
-    if (node->type != SOAI_SCALAR || soai_empty(node) || !*node->text) return wanted(r, node, what, "a name");
+    if (node->type != SOAI_SCALAR || soai_empty(node) || !*node->text)
+        return wanted(r, node, what, "a name");
     size_t length = strcspn(node->text, " \t\r\n.[]/\\:,\"'");
     if (node->text[length]) {
         char shown[SOAI_SHOWN];
@@ -271,11 +301,13 @@ bool soai_name(soai_reader *r, const soai_node *node, const char *what, const ch
                         what, soai_found(node, shown));
     }
     if (length > 63)
-        return soai_say(r, SOA_E_NAME, node->mark, "%s: a name has at most 63 bytes, found %zu", what, length);
+        return soai_say(r, SOA_E_NAME, node->mark, "%s: a name has at most 63 bytes, found %zu",
+                        what, length);
     return soai_text(r, node, what, text);
 }
 
-bool soai_word(soai_reader *r, const soai_node *node, const char *what, const char *const *words, int *index) {
+bool soai_word(soai_reader *r, const soai_node *node, const char *what, const char *const *words,
+               int *index) {
     if (!count_value(r, node)) return false;
     char shown[SOAI_SHOWN], hint[SOAI_HINT], all[SOAI_LISTED] = "";
     size_t at = 0;
@@ -292,10 +324,10 @@ bool soai_word(soai_reader *r, const soai_node *node, const char *what, const ch
         }
         soai_nearest_try(&search, words[i]);
     }
-    return search.best ? soai_say(r, SOA_E_NAME, node->mark, "%s: unknown %s%s", what, soai_found(node, shown),
-                                  soai_nearest_hint(&search, hint))
-                       : soai_say(r, SOA_E_NAME, node->mark, "%s: unknown %s; expected one of %s", what,
-                                  soai_found(node, shown), all);
+    return search.best ? soai_say(r, SOA_E_NAME, node->mark, "%s: unknown %s%s", what,
+                                  soai_found(node, shown), soai_nearest_hint(&search, hint))
+                       : soai_say(r, SOA_E_NAME, node->mark, "%s: unknown %s; expected one of %s",
+                                  what, soai_found(node, shown), all);
 }
 
 static bool read_flag(soai_reader *r, const soai_node *node, const char *what, int *flag) {
@@ -311,7 +343,8 @@ static bool read_flag(soai_reader *r, const soai_node *node, const char *what, i
 
 static bool read_integer(soai_reader *r, const soai_node *node, const char *what, int *value) {
     if (!count_value(r, node)) return false;
-    if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "a whole number");
+    if (node->type != SOAI_SCALAR || soai_empty(node))
+        return wanted(r, node, what, "a whole number");
     size_t length = strspn(node->text, "0123456789");
     if (length == 0 || node->text[length]) return wanted(r, node, what, "a whole number");
     long x = length < 9 ? strtol(node->text, NULL, 10) : 1000000000;
@@ -327,10 +360,12 @@ int soai_find_part(const soa_scenario *s, const char *name, size_t length) {
     return -1;
 }
 
-static bool no_part(soai_reader *r, const soai_node *node, const char *what, const char *name, bool world) {
+static bool no_part(soai_reader *r, const soai_node *node, const char *what, const char *name,
+                    bool world) {
     char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(name);
-    for (int i = 0; i < r->scenario->part_count; ++i) soai_nearest_try(&search, r->scenario->parts[i].name);
+    for (int i = 0; i < r->scenario->part_count; ++i)
+        soai_nearest_try(&search, r->scenario->parts[i].name);
     if (world) soai_nearest_try(&search, "world");
     return soai_say(r, SOA_E_NAME, node->mark, "%s: no part is called '%.40s'%s", what, name,
                     search.best ? soai_nearest_hint(&search, hint) : "");
@@ -353,7 +388,8 @@ bool soai_frame(soai_reader *r, const soai_node *node, const char *what, const c
 }
 
 static bool read_part(soai_reader *r, const soai_node *node, const char *what, const char **part) {
-    if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "the name of a part");
+    if (node->type != SOAI_SCALAR || soai_empty(node))
+        return wanted(r, node, what, "the name of a part");
     if (soai_find_part(r->scenario, node->text, strlen(node->text)) < 0)
         return no_part(r, node, what, node->text, false);
     return soai_text(r, node, what, part);
@@ -368,15 +404,19 @@ bool soai_is_machine(const soa_scenario *s, const char *name) {
 
 bool soai_group(soai_reader *r, const soai_node *node, const char *what, const char **group) {
     if (!count_value(r, node)) return false;
-    if (node->type != SOAI_SCALAR || soai_empty(node)) return wanted(r, node, what, "the name of a group or shape");
+    if (node->type != SOAI_SCALAR || soai_empty(node))
+        return wanted(r, node, what, "the name of a group or shape");
     char hint[SOAI_HINT], shown[SOAI_SHOWN];
     for (int i = 0; i < r->group_count; ++i)
         if (strcmp(r->groups[i], node->text) == 0) return soai_text(r, node, what, group);
     if (soai_is_machine(r->scenario, node->text)) return soai_text(r, node, what, group);
     soai_nearest search = soai_nearest_to(node->text);
-    for (int i = 0; i < r->group_count; ++i) soai_nearest_try(&search, r->groups[i]);
-    return soai_say(r, SOA_E_NAME, node->mark, "%s: no group or shape is called %s%s", what, soai_found(node, shown),
-                    r->group_count == 0 ? "; there are no shapes" : soai_nearest_hint(&search, hint));
+    for (int i = 0; i < r->group_count; ++i)
+        soai_nearest_try(&search, r->groups[i]);
+    return soai_say(r, SOA_E_NAME, node->mark, "%s: no group or shape is called %s%s", what,
+                    soai_found(node, shown),
+                    r->group_count == 0 ? "; there are no shapes"
+                                        : soai_nearest_hint(&search, hint));
 }
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -386,7 +426,8 @@ const soai_field soai_place_fields[] = {{.key = "xyz", .kind = SOAI_F_OTHER},
                                         {.key = "offset", .kind = SOAI_F_OTHER, .only = 1},
                                         {0}};
 
-bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place, int *offset) {
+bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place,
+                int *offset) {
     double xyz[3] = {0}, rpy[3] = {0}, q[4];
     *place = soa_frame_identity();
     if (node->type == SOAI_LIST) { /* [x, y, z] */
@@ -394,21 +435,26 @@ bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_fra
     }
     if (node->type != SOAI_MAP) return wanted(r, node, what, "a place {xyz: [..], rpy: [..]}");
     if (!soai_fields(r, node, what, soai_place_fields, offset ? 1u : 2u, NULL)) return false;
-    const soai_node *n = soai_get(node, "xyz"), *angles = soai_get(node, "rpy"), *turn = soai_get(node, "quaternion");
+    const soai_node *n = soai_get(node, "xyz"), *angles = soai_get(node, "rpy"),
+                    *turn = soai_get(node, "quaternion");
     if (n && !soai_numbers(r, n, "xyz", 3, SOAI_LENGTH, SOAI_LENGTH, SOAI_ANY, xyz)) return false;
-    if (angles && !soai_numbers(r, angles, "rpy", 3, SOAI_ANGLE, SOAI_ANGLE, SOAI_ANY, rpy)) return false;
+    if (angles && !soai_numbers(r, angles, "rpy", 3, SOAI_ANGLE, SOAI_ANGLE, SOAI_ANY, rpy))
+        return false;
     *place = soa_frame_from_rpy(rpy[0], rpy[1], rpy[2], xyz[0], xyz[1], xyz[2]);
     if (turn) {
-        if (angles) return soai_say(r, SOA_E_FORMAT, turn->mark, "%s: either rpy or quaternion, not both", what);
+        if (angles)
+            return soai_say(r, SOA_E_FORMAT, turn->mark, "%s: either rpy or quaternion, not both",
+                            what);
         if (!soai_numbers(r, turn, "quaternion", 4, 0, 0, SOAI_ANY, q)) return false;
         double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
         if (!(fabs(length - 1) <= 1e-3))
-            return soai_say(r, SOA_E_QUATERNION, turn->mark, "quaternion: [w, x, y, z] must be of length 1, found %g",
-                            length);
+            return soai_say(r, SOA_E_QUATERNION, turn->mark,
+                            "quaternion: [w, x, y, z] must be of length 1, found %g", length);
         double w = q[0] / length, x = q[1] / length, y = q[2] / length, z = q[3] / length;
-        const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
-                             2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
-                             2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+        const double R[9] = {
+            1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+            2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+            2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
         memcpy(place->R, R, sizeof R);
     }
     const soai_node *flag = soai_get(node, "offset");
@@ -416,7 +462,8 @@ bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_fra
 }
 
 /* --- maps by field tables --------------------------------------------------------------------- */
-bool soai_known_keys(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields) {
+bool soai_known_keys(soai_reader *r, const soai_node *map, const char *what,
+                     const soai_field *fields) {
     return soai_fields(r, map, what, fields, ~0u, NULL);
 }
 
@@ -424,8 +471,9 @@ static bool read_field(soai_reader *r, const soai_node *node, const soai_field *
     void *at = target + f->offset;
     switch (f->kind) {
     case SOAI_F_NUMBER:
-        return f->count > 1 ? soai_numbers(r, node, f->key, f->count, f->units, f->units2, f->range, at)
-                            : soai_number(r, node, f->key, f->units, f->range, at);
+        return f->count > 1
+                   ? soai_numbers(r, node, f->key, f->count, f->units, f->units2, f->range, at)
+                   : soai_number(r, node, f->key, f->units, f->range, at);
     case SOAI_F_PAIR: return soai_pair(r, node, f->key, f->units, f->units2, f->range, at);
     case SOAI_F_ONE: {
         double *pair = at;
@@ -462,8 +510,8 @@ bool soai_is_first(const soai_field *fields, const soai_field *f) {
 
 /* With target NULL, only the keys are checked. A table may contain a key several times, for
  * different variants. */
-bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields, unsigned variant,
-                 void *target) {
+bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const soai_field *fields,
+                 unsigned variant, void *target) {
     if (!soai_is_map(r, map, what)) return false;
     for (int i = 0; i < map->count; ++i) {
         const soai_node *key = map->keys[i];
@@ -479,24 +527,29 @@ bool soai_fields(soai_reader *r, const soai_node *map, const char *what, const s
         }
         char shown[SOAI_SHOWN], hint[SOAI_HINT];
         soai_found(key, shown);
-        if (soai_empty(key)) return soai_say(r, SOA_E_NAME, key->mark, "%s: a key is missing before the colon", what);
+        if (soai_empty(key))
+            return soai_say(r, SOA_E_NAME, key->mark, "%s: a key is missing before the colon",
+                            what);
         if (other) return soai_say(r, SOA_E_NAME, key->mark, "%s takes no key %s", what, shown);
         soai_nearest search = soai_nearest_to(key->text);
         for (f = fields; f->key; ++f)
             if (takes(f, variant)) soai_nearest_try(&search, f->key);
         soai_nearest_hint(&search, hint);
-        if (search.best) return soai_say(r, SOA_E_NAME, key->mark, "%s: unknown key %s%s", what, shown, hint);
+        if (search.best)
+            return soai_say(r, SOA_E_NAME, key->mark, "%s: unknown key %s%s", what, shown, hint);
         char all[SOAI_LISTED] = "";
         size_t at = 0;
         for (f = fields; f->key && at < sizeof all; ++f)
             if (takes(f, variant) && !is_repeated(fields, f, variant))
                 at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", at ? ", " : "", f->key);
-        return soai_say(r, SOA_E_NAME, key->mark, "%s: unknown key %s; expected one of %s", what, shown, all);
+        return soai_say(r, SOA_E_NAME, key->mark, "%s: unknown key %s; expected one of %s", what,
+                        shown, all);
     }
     return true;
 }
 
-bool soai_needed(soai_reader *r, const soai_node *map, const char *what, const char *key, const char *why) {
+bool soai_needed(soai_reader *r, const soai_node *map, const char *what, const char *key,
+                 const char *why) {
     if (soai_get(map, key)) return true;
     return soai_say(r, SOA_E_FORMAT, map->mark, "%s: key '%s' is missing%s", what, key, why);
 }

@@ -27,7 +27,8 @@ void *soai_arena_take(soai_arena *arena, size_t count, size_t size) {
         if (room < bytes) room = bytes;
         block *next = calloc(1, sizeof *next + room);
         if (!next) return NULL;
-        next->before = last, next->size = room;
+        next->before = last;
+        next->size = room;
         arena->last = last = next;
     }
     void *p = last->bytes + last->used;
@@ -43,8 +44,10 @@ char *soai_arena_text(soai_arena *arena, const char *text, size_t length) {
 
 void soai_arena_join(soai_arena *into, soai_arena *from) {
     block **end = &into->last;
-    while (*end) end = &(*end)->before;
-    *end = from->last, from->last = NULL;
+    while (*end)
+        end = &(*end)->before;
+    *end = from->last;
+    from->last = NULL;
 }
 void soai_arena_free(soai_arena *arena) {
     for (block *b = arena->last, *before; b; b = before) {
@@ -60,7 +63,14 @@ void soai_arena_free(soai_arena *arena) {
 static size_t letter(const unsigned char *p, size_t left) {
     static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
     if (p[0] < 0x80) return 1;
-    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    size_t n;
+    if (p[0] >= 0xf0) {
+        n = 4;
+    } else if (p[0] >= 0xe0) {
+        n = 3;
+    } else {
+        n = 2;
+    }
     if (p[0] < 0xc2 || p[0] > 0xf4 || left < n) return 0;
     uint32_t code = p[0] & (0xffu >> (n + 1));
     for (size_t i = 1; i < n; ++i) {
@@ -75,7 +85,10 @@ static size_t letter(const unsigned char *p, size_t left) {
 static void clean(char *text) {
     for (size_t n, left = strlen(text); left > 0; text += n, left -= n) {
         n = letter((const unsigned char *)text, left);
-        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) *text = '?', n = 1;
+        if (n == 0 || (unsigned char)*text < 0x20 || *text == 0x7f) {
+            *text = '?';
+            n = 1;
+        }
     }
 }
 
@@ -92,12 +105,15 @@ bool soai_say(soai_reader *r, soa_status status, soa_mark mark, const char *form
     size_t length = strlen(file);
     const char *cut = "";
     if (length > 60) {
-        cut = "...", file += length - 57;
+        cut = "...";
+        file += length - 57;
         /* Do not start inside a UTF-8 character. */
-        while (((unsigned char)*file & 0xc0) == 0x80) ++file;
+        while (((unsigned char)*file & 0xc0) == 0x80)
+            ++file;
     }
     if (mark.line > 0)
-        soai_report(r->report, status, -1, mark.line, "%s%s:%d:%d: %s", cut, file, mark.line, mark.column, text);
+        soai_report(r->report, status, -1, mark.line, "%s%s:%d:%d: %s", cut, file, mark.line,
+                    mark.column, text);
     else
         soai_report(r->report, status, -1, 0, "%s%s: %s", cut, file, text);
     if (r->report) clean(r->report->text);
@@ -116,21 +132,27 @@ static bool is_text(soai_reader *r, const char *text, size_t size) {
     soa_mark mark = {1, 1};
     int open = 0;
     if (size > SOAI_SCENARIO_BYTES)
-        return soai_say(r, SOA_E_FORMAT, (soa_mark){0, 0}, "the file has more than %d bytes", SOAI_SCENARIO_BYTES);
+        return soai_say(r, SOA_E_FORMAT, (soa_mark){0, 0}, "the file has more than %d bytes",
+                        SOAI_SCENARIO_BYTES);
     for (size_t i = 0; i < size;) {
         const unsigned char *p = (const unsigned char *)text + i;
         size_t n = letter(p, size - i);
         if (n == 0)
-            return soai_say(r, SOA_E_FORMAT, mark, "the byte 0x%02x is not UTF-8 text; write the file in UTF-8", *p);
+            return soai_say(r, SOA_E_FORMAT, mark,
+                            "the byte 0x%02x is not UTF-8 text; write the file in UTF-8", *p);
         if ((*p < 0x20 && *p != '\n' && *p != '\r' && *p != '\t') || *p == 0x7f)
-            return soai_say(r, SOA_E_FORMAT, mark, "the control character 0x%02x is not allowed in a text file", *p);
+            return soai_say(r, SOA_E_FORMAT, mark,
+                            "the control character 0x%02x is not allowed in a text file", *p);
         open += (*p == '[' || *p == '{') - (*p == ']' || *p == '}');
         if (open > SOAI_SCENARIO_BRACKETS)
-            return soai_say(r, SOA_E_FORMAT, mark, "more than %d brackets are open", SOAI_SCENARIO_BRACKETS);
-        if (*p == '\n')
-            ++mark.line, mark.column = 1;
-        else
+            return soai_say(r, SOA_E_FORMAT, mark, "more than %d brackets are open",
+                            SOAI_SCENARIO_BRACKETS);
+        if (*p == '\n') {
+            ++mark.line;
+            mark.column = 1;
+        } else {
             ++mark.column;
+        }
         i += n;
     }
     return true;
@@ -165,7 +187,8 @@ static soa_mark mark_of(const struct fy_mark *mark) {
 
 static bool one_more(soai_reader *r, soa_mark mark) {
     if (++r->values <= SOAI_SCENARIO_VALUES) return true;
-    return soai_say(r, SOA_E_FORMAT, mark, "more than %d values (aliases counted as often as they are used)",
+    return soai_say(r, SOA_E_FORMAT, mark,
+                    "more than %d values (aliases counted as often as they are used)",
                     SOAI_SCENARIO_VALUES);
 }
 
@@ -176,7 +199,8 @@ static soai_node *new_node(builder *b, soai_node_type type, soa_mark mark) {
         soai_no_memory(b->r);
         return NULL;
     }
-    n->type = type, n->mark = mark;
+    n->type = type;
+    n->mark = mark;
     return n;
 }
 
@@ -198,8 +222,10 @@ static bool put(builder *b, soai_node *node, soa_mark mark) {
     }
     cell *c = soai_arena_take(&b->r->tree, 1, sizeof *c);
     if (!c) return soai_no_memory(b->r);
-    c->key = l->key, c->item = node;
-    *l->last = c, l->last = &c->next;
+    c->key = l->key;
+    c->item = node;
+    *l->last = c;
+    l->last = &c->next;
     l->key = NULL;
     if (l->node->count == SOAI_SCENARIO_VALUES) return one_more(b->r, mark);
     ++l->node->count;
@@ -211,8 +237,10 @@ static bool name_anchor(builder *b, struct fy_token *token, soai_node *node) {
     size_t length = 0;
     const char *name = fy_token_get_text(token, &length);
     if (b->anchor_count == SOAI_SCENARIO_ANCHORS)
-        return soai_say(b->r, SOA_E_FORMAT, node->mark, "more than %d anchors", SOAI_SCENARIO_ANCHORS);
-    if (!b->anchors) b->anchors = soai_arena_take(&b->r->tree, SOAI_SCENARIO_ANCHORS, sizeof *b->anchors);
+        return soai_say(b->r, SOA_E_FORMAT, node->mark, "more than %d anchors",
+                        SOAI_SCENARIO_ANCHORS);
+    if (!b->anchors)
+        b->anchors = soai_arena_take(&b->r->tree, SOAI_SCENARIO_ANCHORS, sizeof *b->anchors);
     const char *copy = b->anchors && name ? soai_arena_text(&b->r->tree, name, length) : NULL;
     if (!copy) return soai_no_memory(b->r);
     b->anchors[b->anchor_count++] = (anchor){copy, node};
@@ -228,18 +256,20 @@ static bool alias(builder *b, const struct fy_event *event, soa_mark mark) {
     for (int i = b->anchor_count - 1; i >= 0; --i) { /* the latest with this name */
         if (strcmp(b->anchors[i].name, name) == 0) {
             if (b->anchors[i].node->open)
-                return soai_say(b->r, SOA_E_FORMAT, mark, "alias *%s stands inside what it names", name);
+                return soai_say(b->r, SOA_E_FORMAT, mark, "alias *%s stands inside what it names",
+                                name);
             return one_more(b->r, mark) && put(b, b->anchors[i].node, mark);
         }
         soai_nearest_try(&search, b->anchors[i].name);
     }
     char hint[SOAI_HINT];
-    return soai_say(b->r, SOA_E_NAME, mark, "alias *%s: there is no anchor &%s before it%s", name, name,
-                    soai_nearest_hint(&search, hint));
+    return soai_say(b->r, SOA_E_NAME, mark, "alias *%s: there is no anchor &%s before it%s", name,
+                    name, soai_nearest_hint(&search, hint));
 }
 
 static bool scalar(builder *b, const struct fy_event *event, soa_mark mark) {
-    enum fy_scalar_style style = event->scalar.value ? fy_token_scalar_style(event->scalar.value) : FYSS_PLAIN;
+    enum fy_scalar_style style =
+        event->scalar.value ? fy_token_scalar_style(event->scalar.value) : FYSS_PLAIN;
     /* Position of the opening quote. */
     if (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) --mark.column;
     soai_node *n = new_node(b, SOAI_SCALAR, mark);
@@ -247,7 +277,8 @@ static bool scalar(builder *b, const struct fy_event *event, soa_mark mark) {
     size_t length = 0;
     const char *text = event->scalar.value ? fy_token_get_text(event->scalar.value, &length) : "";
     if (!text) return soai_no_memory(b->r);
-    if (memchr(text, 0, length)) return soai_say(b->r, SOA_E_FORMAT, mark, "a text must not contain \\0");
+    if (memchr(text, 0, length))
+        return soai_say(b->r, SOA_E_FORMAT, mark, "a text must not contain \\0");
     n->plain = style == FYSS_PLAIN;
     n->text = soai_arena_text(&b->r->tree, text, length);
     if (!n->text) return soai_no_memory(b->r);
@@ -258,8 +289,8 @@ static bool begin(builder *b, soai_node_type type, struct fy_token *anchor_token
     soai_node *n = new_node(b, type, mark);
     if (!n) return false;
     if (b->depth == SOAI_SCENARIO_DEPTH)
-        return soai_say(b->r, SOA_E_FORMAT, mark, "lists and maps within each other more than %d deep",
-                        SOAI_SCENARIO_DEPTH);
+        return soai_say(b->r, SOA_E_FORMAT, mark,
+                        "lists and maps within each other more than %d deep", SOAI_SCENARIO_DEPTH);
     if (!name_anchor(b, anchor_token, n) || !put(b, n, mark)) return false;
     n->open = true;
     level *l = &b->levels[b->depth++];
@@ -283,19 +314,26 @@ static bool keys_differ(soai_reader *r, const soai_node *map) {
     memcpy(sorted, map->keys, (size_t)map->count * sizeof *sorted);
     qsort(sorted, (size_t)map->count, sizeof *sorted, by_key);
     const soai_node *worst = NULL, *first = NULL;
-    for (int i = 1; i < map->count; ++i)
-        if (strcmp(sorted[i - 1]->text, sorted[i]->text) == 0 && (!worst || sorted[i]->mark.line < worst->mark.line))
-            worst = sorted[i], first = sorted[i - 1];
+    for (int i = 1; i < map->count; ++i) {
+        if (strcmp(sorted[i - 1]->text, sorted[i]->text) == 0 &&
+            (!worst || sorted[i]->mark.line < worst->mark.line)) {
+            worst = sorted[i];
+            first = sorted[i - 1];
+        }
+    }
     if (!worst) return true;
-    return soai_say(r, SOA_E_NAME, worst->mark, "key '%.40s' stands twice; the first is at %d:%d", worst->text,
-                    first->mark.line, first->mark.column);
+    return soai_say(r, SOA_E_NAME, worst->mark, "key '%.40s' stands twice; the first is at %d:%d",
+                    worst->text, first->mark.line, first->mark.column);
 }
 
 /* Adds the keys of `<<: map` or `<<: [maps]` that the map does not have itself. */
 static bool merge(soai_reader *r, soai_node *map, int at) {
     soai_node *from = map->items[at], *one[1] = {from}, **list = one;
     int lists = 1;
-    if (from->type == SOAI_LIST) list = from->items, lists = from->count;
+    if (from->type == SOAI_LIST) {
+        list = from->items;
+        lists = from->count;
+    }
     long total = map->count - 1;
     for (int i = 0; i < lists; ++i) {
         if (list[i]->type != SOAI_MAP)
@@ -308,19 +346,29 @@ static bool merge(soai_reader *r, soai_node *map, int at) {
     soai_node **items = soai_arena_take(&r->tree, (size_t)total, sizeof *items);
     if (!keys || !items) return soai_no_memory(r);
     int n = 0;
-    for (int i = 0; i < map->count; ++i)
-        if (i != at) keys[n] = map->keys[i], items[n++] = map->items[i];
+    for (int i = 0; i < map->count; ++i) {
+        if (i != at) {
+            keys[n] = map->keys[i];
+            items[n++] = map->items[i];
+        }
+    }
     for (int i = 0; i < lists; ++i) {
         for (int k = 0; k < list[i]->count; ++k) {
             bool there = false;
             /* The merge costs n^2: count part of it, so that the limit on values also bounds the
              * time. */
             if ((r->values += n / 64) > SOAI_SCENARIO_VALUES) return one_more(r, map->mark);
-            for (int j = 0; j < n && !there; ++j) there = strcmp(keys[j]->text, list[i]->keys[k]->text) == 0;
-            if (!there) keys[n] = list[i]->keys[k], items[n++] = list[i]->items[k];
+            for (int j = 0; j < n && !there; ++j)
+                there = strcmp(keys[j]->text, list[i]->keys[k]->text) == 0;
+            if (!there) {
+                keys[n] = list[i]->keys[k];
+                items[n++] = list[i]->items[k];
+            }
         }
     }
-    map->keys = keys, map->items = items, map->count = n;
+    map->keys = keys;
+    map->items = items;
+    map->count = n;
     return true;
 }
 
@@ -348,7 +396,8 @@ static bool take(builder *b, struct fy_event *event) {
     switch (event->type) {
     case FYET_DOCUMENT_START:
         if (++b->documents > 1)
-            return soai_say(b->r, SOA_E_FORMAT, mark, "a second document begins here; a file holds one scenario");
+            return soai_say(b->r, SOA_E_FORMAT, mark,
+                            "a second document begins here; a file holds one scenario");
         return true;
     /* Position of the star. */
     case FYET_ALIAS: return alias(b, event, (soa_mark){mark.line, mark.column - 1});
@@ -369,11 +418,15 @@ static bool not_yaml(soai_reader *r, struct fy_diag *diag) {
     soa_mark mark = {first->line, first->column};
     if (mark.line < 1) mark.line = 1;
     if (mark.column < 1) mark.column = 1;
-    return soai_say(r, SOA_E_FORMAT, mark, "not YAML: %.120s", first->msg ? first->msg : "syntax error");
+    return soai_say(r, SOA_E_FORMAT, mark, "not YAML: %.120s",
+                    first->msg ? first->msg : "syntax error");
 }
 
 static void be_silent(struct fy_diag *diag, void *user, const char *text, size_t length) {
-    (void)diag, (void)user, (void)text, (void)length;
+    (void)diag;
+    (void)user;
+    (void)text;
+    (void)length;
 }
 
 bool soai_yaml(soai_reader *r, const char *text, size_t size, soai_node **root) {
@@ -381,18 +434,22 @@ bool soai_yaml(soai_reader *r, const char *text, size_t size, soai_node **root) 
     if (!is_text(r, text, size)) return false;
     struct fy_diag_cfg quiet;
     fy_diag_cfg_default(&quiet);
-    quiet.fp = NULL, quiet.output_fn = be_silent, quiet.colorize = false;
+    quiet.fp = NULL;
+    quiet.output_fn = be_silent;
+    quiet.colorize = false;
     struct fy_diag *diag = fy_diag_create(&quiet);
     if (!diag) return soai_no_memory(r);
     fy_diag_set_collect_errors(diag, true);
-    const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE, .diag = diag};
+    const struct fy_parse_cfg config = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_JSON_NONE,
+                                        .diag = diag};
     builder b = {.r = r, .parser = fy_parser_create(&config)};
     bool fine = b.parser && fy_parser_set_string(b.parser, text, size) == 0;
     if (!fine) soai_no_memory(r);
     while (fine) {
         struct fy_event *event = fy_parser_parse(b.parser);
         if (!event) {
-            if (fy_parser_get_stream_error(b.parser) || fy_diag_got_error(diag)) fine = not_yaml(r, diag);
+            if (fy_parser_get_stream_error(b.parser) || fy_diag_got_error(diag))
+                fine = not_yaml(r, diag);
             break;
         }
         bool last = event->type == FYET_STREAM_END;

@@ -31,7 +31,9 @@ soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_repor
     if (strchr(spec, '/') || strchr(spec, '.')) return soa_scenario_read(spec, scenario, report);
     char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(spec);
-    for (int i = 0; (other = soa_stock_scenario_name(i)); ++i) soai_nearest_try(&search, other);
-    return soai_report(report, SOA_E_FILE, -1, 0, "'%.100s' is neither a file nor a shipped scenario%s", spec,
+    for (int i = 0; (other = soa_stock_scenario_name(i)); ++i)
+        soai_nearest_try(&search, other);
+    return soai_report(report, SOA_E_FILE, -1, 0,
+                       "'%.100s' is neither a file nor a shipped scenario%s", spec,
                        soai_nearest_hint(&search, hint));
 }

@@ -53,11 +53,16 @@ static inline int twice_less(twice a, twice b) {
     return a.h < b.h || (a.h == b.h && a.l < b.l);
 }
 static inline int twice_sign(twice a) {
-    return a.h > 0 ? 1 : a.h < 0 ? -1 : a.l > 0 ? 1 : a.l < 0 ? -1 : 0;
+    if (a.h > 0) return 1;
+    if (a.h < 0) return -1;
+    if (a.l > 0) return 1;
+    if (a.l < 0) return -1;
+    return 0;
 }
 /* vectors */
 static inline twice twice_dot(const twice a[3], const twice b[3]) {
-    return twice_add(twice_add(twice_mul(a[0], b[0]), twice_mul(a[1], b[1])), twice_mul(a[2], b[2]));
+    return twice_add(twice_add(twice_mul(a[0], b[0]), twice_mul(a[1], b[1])),
+                     twice_mul(a[2], b[2]));
 }
 static inline void twice_cross(const twice a[3], const twice b[3], twice out[3]) {
     for (int i = 0; i < 3; ++i) {
@@ -66,9 +71,11 @@ static inline void twice_cross(const twice a[3], const twice b[3], twice out[3])
     }
 }
 static inline void twice_difference(const double a[3], const double b[3], twice out[3]) {
-    for (int i = 0; i < 3; ++i) out[i] = twice_sum(a[i], -b[i]);
+    for (int i = 0; i < 3; ++i)
+        out[i] = twice_sum(a[i], -b[i]);
 }
 static inline void twice_vector(const double a[3], twice out[3]) {
-    for (int i = 0; i < 3; ++i) out[i] = twice_of(a[i]);
+    for (int i = 0; i < 3; ++i)
+        out[i] = twice_of(a[i]);
 }
 #endif

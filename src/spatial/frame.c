@@ -13,7 +13,8 @@ soa_frame soa_frame_compose(const soa_frame *a, const soa_frame *b) {
     soa_frame out;
     rot_rot(a->R, b->R, out.R);
     rot_mul(a->R, b->p, out.p);
-    for (int i = 0; i < 3; ++i) out.p[i] += a->p[i];
+    for (int i = 0; i < 3; ++i)
+        out.p[i] += a->p[i];
     return out;
 }
 
@@ -21,16 +22,19 @@ soa_frame soa_frame_inverse(const soa_frame *a) {
     if (!a) return soa_frame_identity();
     soa_frame out;
     for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) out.R[3 * i + j] = a->R[3 * j + i];
+        for (int j = 0; j < 3; ++j)
+            out.R[3 * i + j] = a->R[3 * j + i];
     rot_tmul(a->R, a->p, out.p);
-    for (int i = 0; i < 3; ++i) out.p[i] = -out.p[i];
+    for (int i = 0; i < 3; ++i)
+        out.p[i] = -out.p[i];
     return out;
 }
 
 soa_frame soa_frame_from_rpy(double roll, double pitch, double yaw, double x, double y, double z) {
-    const double cr = cos(roll), sr = sin(roll), cp = cos(pitch), sp = sin(pitch), cy = cos(yaw), sy = sin(yaw);
-    return (soa_frame){{cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, sy * cp, sy * sp * sr + cy * cr,
-                        sy * sp * cr - cy * sr, -sp, cp * sr, cp * cr},
+    const double cr = cos(roll), sr = sin(roll), cp = cos(pitch), sp = sin(pitch), cy = cos(yaw),
+                 sy = sin(yaw);
+    return (soa_frame){{cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, sy * cp,
+                        sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, -sp, cp * sr, cp * cr},
                        {x, y, z}};
 }
 
@@ -39,9 +43,11 @@ soa_frame soa_frame_from_axis_angle(const double axis[3], double angle, const do
     if (!p) p = origin;
     if (!axis) return soa_frame_from_rpy(0, 0, 0, p[0], p[1], p[2]);
     const double n = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
-    const double u = axis[0] / n, v = axis[1] / n, w = axis[2] / n, c = cos(angle), s = sin(angle), t = 1 - c;
-    return (soa_frame){{c + t * u * u, t * u * v - s * w, t * u * w + s * v, t * u * v + s * w, c + t * v * v,
-                        t * v * w - s * u, t * u * w - s * v, t * v * w + s * u, c + t * w * w},
+    const double u = axis[0] / n, v = axis[1] / n, w = axis[2] / n, c = cos(angle), s = sin(angle),
+                 t = 1 - c;
+    return (soa_frame){{c + t * u * u, t * u * v - s * w, t * u * w + s * v, t * u * v + s * w,
+                        c + t * v * v, t * v * w - s * u, t * u * w - s * v, t * v * w + s * u,
+                        c + t * w * w},
                        {p[0], p[1], p[2]}};
 }
 

@@ -84,7 +84,9 @@ typedef float real __attribute__((vector_size(32)));
 typedef int soai_mask __attribute__((vector_size(32)));
 typedef float konst;
 #define SOAI_F_(x) ((float)(x))
-#define REAL(x) ((real){SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x)})
+#define REAL(x)                                                                                 \
+    ((real){SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), SOAI_F_(x), \
+            SOAI_F_(x)})
 #define SOAI_LANES 8
 
 #elif SOAI_NUMBER == SOAI_COMPLEX
@@ -134,7 +136,8 @@ SOAI_INLINE int pack_all(pack_mask m) {
 #if SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
     typedef double half __attribute__((vector_size(32)));
     half low, high;
-    memcpy(&low, &m, sizeof low), memcpy(&high, (const char *)&m + sizeof low, sizeof high);
+    memcpy(&low, &m, sizeof low);
+    memcpy(&high, (const char *)&m + sizeof low, sizeof high);
     return (__builtin_ia32_movmskpd256(low) & __builtin_ia32_movmskpd256(high)) == 15;
 #elif defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || SOAI_NUMBER == SOAI_DOUBLE_LANES)
     return __builtin_ia32_movmskpd256((pack)m) == 15;
@@ -142,7 +145,9 @@ SOAI_INLINE int pack_all(pack_mask m) {
     return __builtin_ia32_movmskps256((pack)m) == 255;
 #else
     int all = 1;
-    SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) all &= m[l] != 0;
+    SOAI_UNROLL
+    for (int l = 0; l < SOAI_PACK; ++l)
+        all &= m[l] != 0;
     return all;
 #endif
 }
@@ -151,13 +156,14 @@ SOAI_INLINE int pack_all(pack_mask m) {
 #ifdef SOAI_PACK
 /* x where the sign bit of m is set, else y. */
 SOAI_INLINE pack pack_choose(pack_mask m, pack x, pack y) {
-#if defined(__AVX2__) && (SOAI_NUMBER == SOAI_DOUBLE || (SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 4))
+#if defined(__AVX2__) && \
+    (SOAI_NUMBER == SOAI_DOUBLE || (SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 4))
     return __builtin_ia32_blendvpd256(y, x, (pack)m);
 #elif defined(__AVX2__) && SOAI_NUMBER == SOAI_FLOAT_LANES
     return __builtin_ia32_blendvps256(y, x, (pack)m);
 #elif SOAI_NUMBER == SOAI_DOUBLE_LANES && SOAI_LANES == 8
-    return (pack)_mm512_mask_blend_pd(_mm512_cmplt_epi64_mask((__m512i)m, _mm512_setzero_si512()), (__m512d)y,
-                                      (__m512d)x);
+    return (pack)_mm512_mask_blend_pd(_mm512_cmplt_epi64_mask((__m512i)m, _mm512_setzero_si512()),
+                                      (__m512d)y, (__m512d)x);
 #else
     const pack_mask all = m < 0;
     return (pack)(((pack_mask)x & all) | ((pack_mask)y & ~all));
@@ -165,9 +171,10 @@ SOAI_INLINE pack pack_choose(pack_mask m, pack x, pack y) {
 }
 #endif
 
-/* x > bound in every lane; false for NaN.  Complex numbers compare by their real part.  One-state sweeps are compiled with
- * -ffinite-math-only, under which a comparison may take NaN for anything, so the bits of the difference are compared as
- * integers: those of a positive finite number lie between 0 and those of infinity. */
+/* x > bound in every lane; false for NaN.  Complex numbers compare by their real part.  One-state
+ * sweeps are compiled with -ffinite-math-only, under which a comparison may take NaN for anything,
+ * so the bits of the difference are compared as integers: those of a positive finite number lie
+ * between 0 and those of infinity. */
 #if SOAI_NUMBER == SOAI_DOUBLE
 SOAI_INLINE int real_all_above(real x, real bound) {
     const real more = x - bound;
@@ -204,9 +211,13 @@ SOAI_INLINE real real_sign(real x, konst positive, konst negative) {
     const pack_mask up = x > 0, down = x < 0;
     return (real)(((pack_mask)REAL(positive) & up) | ((pack_mask)REAL(negative) & down));
 #elif SOAI_NUMBER == SOAI_COMPLEX
-    return creal(x) > 0 ? positive : creal(x) < 0 ? negative : 0;
+    if (creal(x) > 0) return positive;
+    if (creal(x) < 0) return negative;
+    return 0;
 #else
-    return x > 0 ? positive : x < 0 ? negative : 0;
+    if (x > 0) return positive;
+    if (x < 0) return negative;
+    return 0;
 #endif
 }
 
@@ -236,13 +247,16 @@ SOAI_INLINE void real_sincos(real x, real *s, real *c) {
 
 /* Calls libm for those of n numbers with |x| not below the limit. The others keep the result of the
  * polynomials, so the bits of one state never depend on its neighbours. */
-static __attribute__((noinline, unused)) void sincos_far(long n, const void *from, void *sines, void *cosines) {
+static __attribute__((noinline, unused)) void sincos_far(long n, const void *from, void *sines,
+                                                         void *cosines) {
     for (size_t j = 0; j < (size_t)n; ++j) {
         konst x, s, c;
         memcpy(&x, (const char *)from + j * sizeof x, sizeof x);
         if (fabs((double)x) < SOAI_SINCOS_LIMIT) continue;
-        s = (konst)sin((double)x), c = (konst)cos((double)x);
-        memcpy((char *)sines + j * sizeof s, &s, sizeof s), memcpy((char *)cosines + j * sizeof c, &c, sizeof c);
+        s = (konst)sin((double)x);
+        c = (konst)cos((double)x);
+        memcpy((char *)sines + j * sizeof s, &s, sizeof s);
+        memcpy((char *)cosines + j * sizeof c, &c, sizeof c);
     }
 }
 
@@ -258,24 +272,27 @@ SOAI_INLINE void pack_sincos(const pack x, pack *s, pack *c) {
     const pack r = t - n * 6.07710050630396597660e-11; /* the product is exact */
     const pack tail = (t - r) - n * 6.07710050630396597660e-11 - n * 2.02226624879595063154e-21;
     const pack z = r * r;
-    const pack sp =
-        8.33333333332248946124e-03 +
-        z * (-1.98412698298579493134e-04 +
-             z * (2.75573137070700676789e-06 + z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
-    const pack cp = 4.16666666666666019037e-02 +
-                    z * (-1.38888888888741095749e-03 +
-                         z * (2.48015872894767294178e-05 +
-                              z * (-2.75573143513906633035e-07 +
-                                   z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
+    const pack sp = 8.33333333332248946124e-03 +
+                    z * (-1.98412698298579493134e-04 +
+                         z * (2.75573137070700676789e-06 +
+                              z * (-2.50507602534068634195e-08 + z * 1.58969099521155010221e-10)));
+    const pack cp =
+        4.16666666666666019037e-02 +
+        z * (-1.38888888888741095749e-03 +
+             z * (2.48015872894767294178e-05 +
+                  z * (-2.75573143513906633035e-07 +
+                       z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))));
     const pack half = 0.5 * z, w = 1 - half;
     const pack sine = r + (z * r * (z * sp - 1.66666666666666324348e-01) + (tail - half * tail));
     const pack cosine = w + (z * z * cp + (((1 - w) - half) - r * tail));
 #else
     const pack r = ((x - n * 1.5703125f) - n * 4.837512969970703125e-4f) - n * 7.54978995489188e-8f;
     const pack z = r * r;
-    const pack sine = r + r * z * (-1.6666654611e-1f + z * (8.3321608736e-3f + z * -1.9515295891e-4f));
+    const pack sine =
+        r + r * z * (-1.6666654611e-1f + z * (8.3321608736e-3f + z * -1.9515295891e-4f));
     const pack cosine =
-        1 - 0.5f * z + z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
+        1 - 0.5f * z +
+        z * z * (4.166664568298827e-2f + z * (-1.388731625493765e-3f + z * 2.443315711809948e-5f));
 #endif
     const int top = (int)(8 * sizeof(konst)) - 1;                /* the sign bit */
     const pack_mask odd = bits << top, high = bits << (top - 1); /* odd: exchange sine and cosine */
@@ -293,11 +310,14 @@ SOAI_INLINE void real_sincos_all(int n, const real *x, real *s, real *c) {
         if (j + SOAI_PACK <= n) {
             memcpy(&at, x + j, sizeof at);
         } else {
-            SOAI_UNROLL for (int l = 0; l < SOAI_PACK; ++l) at[l] = x[j + l < n ? j + l : j];
+            SOAI_UNROLL
+            for (int l = 0; l < SOAI_PACK; ++l)
+                at[l] = x[j + l < n ? j + l : j];
         }
         squares += at * at;
         pack_sincos(at, &S, &C);
-        memcpy(s + j, &S, sizeof S), memcpy(c + j, &C, sizeof C);
+        memcpy(s + j, &S, sizeof S);
+        memcpy(c + j, &C, sizeof C);
     }
     if (__builtin_expect(!SOAI_SINCOS_NEAR(squares), 0)) sincos_far(n, x, s, c);
 }

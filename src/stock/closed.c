@@ -20,7 +20,8 @@ typedef struct plan {
     double gravity[3], *q, *v;
 } plan;
 
-static soa_body_def *add(plan *p, const char *name, int parent, double x, double y, double z, const double axis[3]) {
+static soa_body_def *add(plan *p, const char *name, int parent, double x, double y, double z,
+                         const double axis[3]) {
     soa_body_def *b = p->bodies + p->body_count++;
     *b = soa_body_default(name, parent, SOA_REVOLUTE);
     b->placement = soai_at(x, y, z);
@@ -34,8 +35,8 @@ static void rod(soa_body_def *b, double mass, double length) {
     b->inertia[0] = 1e-4 * mass; /* about itself: other libraries want some */
     soai_com(b, length / 2, 0, 0);
 }
-static void close_loop(plan *p, int body1, double x1, double y1, double z1, int body2, double x2, double y2, double z2,
-                       const double axis[3]) {
+static void close_loop(plan *p, int body1, double x1, double y1, double z1, int body2, double x2,
+                       double y2, double z2, const double axis[3]) {
     loop *l = p->loops + p->loop_count++;
     *l = (loop){body1, body2, {x1, y1, z1}, {x2, y2, z2}, {axis[0], axis[1], axis[2]}};
 }
@@ -50,18 +51,28 @@ static void fourbar(plan *p) {
     const double x = crank * cos(start) - base, y = crank * sin(start), d = sqrt(x * x + y * y);
     const double along = (rocker * rocker - coupler * coupler + d * d) / (2 * d);
     const double turn = atan2(y, x) - acos(along / rocker);
-    p->q[0] = start, p->q[2] = turn;
+    p->q[0] = start;
+    p->q[2] = turn;
     p->q[1] = atan2(rocker * sin(turn) - y, rocker * cos(turn) - x) - start;
     p->v[0] = 2; /* the others follow by projection */
 }
 
 /* Angles from x here; phi of IFToMM A02's formula is from the vertical, clockwise. */
 static void windows(plan *p, int n) {
-    for (int i = 0; i <= n; ++i) rod(add(p, NULL, 0, i, 0, 0, ez), 1, 1);
-    for (int i = 0; i < n; ++i) rod(add(p, NULL, i + 1, 1, 0, 0, ez), 1, 1);
-    for (int i = 0; i < n; ++i) close_loop(p, n + 2 + i, 1, 0, 0, i + 2, 1, 0, 0, ez);
-    for (int i = 0; i <= n; ++i) p->q[i] = SOAI_PI / 2, p->v[i] = -1;
-    for (int i = 0; i < n; ++i) p->q[n + 1 + i] = -SOAI_PI / 2, p->v[n + 1 + i] = 1;
+    for (int i = 0; i <= n; ++i)
+        rod(add(p, NULL, 0, i, 0, 0, ez), 1, 1);
+    for (int i = 0; i < n; ++i)
+        rod(add(p, NULL, i + 1, 1, 0, 0, ez), 1, 1);
+    for (int i = 0; i < n; ++i)
+        close_loop(p, n + 2 + i, 1, 0, 0, i + 2, 1, 0, 0, ez);
+    for (int i = 0; i <= n; ++i) {
+        p->q[i] = SOAI_PI / 2;
+        p->v[i] = -1;
+    }
+    for (int i = 0; i < n; ++i) {
+        p->q[n + 1 + i] = -SOAI_PI / 2;
+        p->v[n + 1 + i] = 1;
+    }
     p->gravity[1] = -9.81;
 }
 
@@ -69,22 +80,28 @@ static void windows(plan *p, int n) {
 static const double b_x = -.03635, b_y = .03273, c_x = .014, c_y = .072, sc = 18e-3, sd = 2e-2;
 const int soai_andrews_order[7] = {0, 1, 2, 4, 3, 6, 5};
 static void andrews(plan *p) {
-    const double a_x = -.06934, a_y = -.00227, d = 28e-3, da = 115e-4, e = 2e-2, ea = 1421e-5, rr = 7e-3, ra = 92e-5;
-    const double ss = 35e-3, sa = 1874e-5, sb = 1043e-5, ta = 2308e-5, tb = 916e-5, u = 4e-2, ua = 1228e-5, ub = 449e-5;
+    const double a_x = -.06934, a_y = -.00227, d = 28e-3, da = 115e-4, e = 2e-2, ea = 1421e-5,
+                 rr = 7e-3, ra = 92e-5;
+    const double ss = 35e-3, sa = 1874e-5, sb = 1043e-5, ta = 2308e-5, tb = 916e-5, u = 4e-2,
+                 ua = 1228e-5, ub = 449e-5;
     const double zf = 2e-2, zt = 4e-2, fa = 1421e-5;
     const struct {
         const char *name;
         int parent;
         double x, y, mass, inertia, com_x, com_y;
-    } row[7] = {{"K1", 0, 0, 0, .04325, 2.194e-6, ra, 0},         {"K2", 1, rr, 0, .00365, 4.410e-7, -da, 0},
-                {"K3", 0, b_x, b_y, .02373, 5.255e-6, sb, -sa},   {"K5", 0, a_x, a_y, .07050, 1.169e-5, ta, tb},
-                {"K4", 4, zt, 0, .00706, 5.667e-7, 0, -(e - ea)}, {"K7", 0, a_x, a_y, .05498, 1.912e-5, ua, ub},
+    } row[7] = {{"K1", 0, 0, 0, .04325, 2.194e-6, ra, 0},
+                {"K2", 1, rr, 0, .00365, 4.410e-7, -da, 0},
+                {"K3", 0, b_x, b_y, .02373, 5.255e-6, sb, -sa},
+                {"K5", 0, a_x, a_y, .07050, 1.169e-5, ta, tb},
+                {"K4", 4, zt, 0, .00706, 5.667e-7, 0, -(e - ea)},
+                {"K7", 0, a_x, a_y, .05498, 1.912e-5, ua, ub},
                 {"K6", 6, 0, -u, .00706, 5.667e-7, zf - fa, 0}};
     for (int i = 0; i < 7; ++i) {
         soa_body_def *b = add(p, row[i].name, row[i].parent, row[i].x, row[i].y, 0, ez);
         b->mass = row[i].mass;
         soai_com(b, row[i].com_x, row[i].com_y, 0);
-        b->inertia[0] = b->inertia[1] = row[i].inertia / 2, b->inertia[2] = row[i].inertia; /* a flat body */
+        b->inertia[0] = b->inertia[1] = row[i].inertia / 2;
+        b->inertia[2] = row[i].inertia; /* a flat body */
     }
     close_loop(p, 2, -d, 0, 0, 3, 0, -ss, 0, ez);
     close_loop(p, 2, -d, 0, 0, 5, 0, -e, 0, ez);
@@ -93,18 +110,23 @@ static void andrews(plan *p) {
                                     0.455279819163070380,   0.222668390165885885,
                                     0.487364979543842550,   -0.222668390165885885,
                                     1.23054744454982119};
-    for (int i = 0; i < 7; ++i) p->q[soai_andrews_order[i]] = start[i];
+    for (int i = 0; i < 7; ++i)
+        p->q[soai_andrews_order[i]] = start[i];
 }
 static double spring_length(double gamma, double D[2]) { /* from B to D, and |D - C| */
-    D[0] = sd * cos(gamma) + sc * sin(gamma), D[1] = sd * sin(gamma) - sc * cos(gamma);
+    D[0] = sd * cos(gamma) + sc * sin(gamma);
+    D[1] = sd * sin(gamma) - sc * cos(gamma);
     return hypot(D[0] + b_x - c_x, D[1] + b_y - c_y);
 }
 double soai_andrews_spring(double gamma) {
     double D[2], off = spring_length(gamma, D) - 7785e-5;
     return 4530 * off * off / 2;
 }
-static soa_status andrews_torque(void *user, double t, const double *q, const double *v, double *tau) {
-    (void)user, (void)t, (void)v;
+static soa_status andrews_torque(void *user, double t, const double *q, const double *v,
+                                 double *tau) {
+    (void)user;
+    (void)t;
+    (void)v;
     double D[2];
     const double length = spring_length(q[2], D), force = 4530 * (length - 7785e-5);
     const double F[2] = {force * (c_x - D[0] - b_x) / length, force * (c_y - D[1] - b_y) / length};
@@ -139,14 +161,20 @@ static void ring(plan *p, int n) {
         soa_body_def *b = add(p, NULL, i, i ? l : 0, 0, 0, axes[i % 3]);
         soa_body_box(b, 0.2, l, 0.03, 0.02);
         soai_com(b, l / 2, 0.004, -0.003);
-        p->q[i] = i % 3 == 0 ? 4.0 / n : i % 3 == 1 ? 0.3 * cos(7.0 * i / n) / n : 0.2 / n;
+        if (i % 3 == 0) {
+            p->q[i] = 4.0 / n;
+        } else if (i % 3 == 1) {
+            p->q[i] = 0.3 * cos(7.0 * i / n) / n;
+        } else {
+            p->q[i] = 0.2 / n;
+        }
     }
     close_loop(p, n, l, 0, 0, 0, 0, 0, 0, ez);
     p->gravity[2] = -9.81;
 }
 
-static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, int follow_tip, soai_mechanism *out,
-                        soa_report *report) {
+static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, int follow_tip,
+                        soai_mechanism *out, soa_report *report) {
     char(*names)[24] = calloc((size_t)p->body_count + 1, sizeof *names);
     soa_work *work = NULL;
     soa_status s = names ? SOA_OK : SOA_E_MEMORY;
@@ -159,7 +187,8 @@ static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, i
     soa_model_def def = soa_model_default("closed", p->bodies, p->body_count);
     for (int j = 0; j < 3; ++j) {
         def.gravity[j] = 0;
-        for (int k = 0; k < 3; ++k) def.gravity[j] += (turn ? turn->R[3 * j + k] : j == k) * p->gravity[k];
+        for (int k = 0; k < 3; ++k)
+            def.gravity[j] += (turn ? turn->R[3 * j + k] : j == k) * p->gravity[k];
     }
     const soa_constraint_capacity room = {p->loop_count, 6 * p->loop_count, p->body_count <= 64};
     if (!s) s = soa_model_create(&def, &out->model, report);
@@ -185,7 +214,10 @@ static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, i
         }
         char name[24];
         snprintf(name, sizeof name, "loop%d", i + 1);
-        d.name = name, d.place1 = place[0], d.place2 = place[1], d.joint = closer;
+        d.name = name;
+        d.place1 = place[0];
+        d.place2 = place[1];
+        d.joint = closer;
         memcpy(d.axis, l->axis, sizeof d.axis);
         if (!s) s = soa_constraints_add(out->constraints, &d, NULL, report);
     }
@@ -195,8 +227,8 @@ static soa_status build(plan *p, soa_joint_type closer, const soa_frame *turn, i
     return s;
 }
 
-soa_status soai_mechanism_make(const char *name, soa_joint_type closer, const soa_frame *turn, soai_mechanism *out,
-                               soa_report *report) {
+soa_status soai_mechanism_make(const char *name, soa_joint_type closer, const soa_frame *turn,
+                               soai_mechanism *out, soa_report *report) {
     const char *colon = strchr(name, ':');
     const int n = colon ? atoi(colon + 1) : 1;
     memset(out, 0, sizeof *out);
@@ -207,22 +239,27 @@ soa_status soai_mechanism_make(const char *name, soa_joint_type closer, const so
               .v = calloc(2 * (size_t)n + 16, sizeof *p.v)};
     soa_status s = p.bodies && p.loops && p.q && p.v ? SOA_OK : SOA_E_MEMORY;
     if (!s) {
-        if (!strcmp(name, "fourbar"))
+        if (!strcmp(name, "fourbar")) {
             fourbar(&p);
-        else if (!strcmp(name, "andrews"))
-            andrews(&p), out->torque = andrews_torque;
-        else if (!strcmp(name, "bricard"))
+        } else if (!strcmp(name, "andrews")) {
+            andrews(&p);
+            out->torque = andrews_torque;
+        } else if (!strcmp(name, "bricard")) {
             bricard(&p);
-        else if (!strncmp(name, "windows:", 8))
+        } else if (!strncmp(name, "windows:", 8)) {
             windows(&p, n);
-        else if (!strncmp(name, "ring:", 5))
+        } else if (!strncmp(name, "ring:", 5)) {
             ring(&p, n);
-        else
+        } else {
             s = SOA_E_NAME;
+        }
     }
     if (!s) s = build(&p, closer, turn, !strncmp(name, "ring", 4), out, report);
-    out->closer = closer, out->q = p.q, out->v = p.v;
-    free(p.bodies), free(p.loops);
+    out->closer = closer;
+    out->q = p.q;
+    out->v = p.v;
+    free(p.bodies);
+    free(p.loops);
     if (s) soai_mechanism_free(out);
     return s;
 }
@@ -230,6 +267,7 @@ soa_status soai_mechanism_make(const char *name, soa_joint_type closer, const so
 void soai_mechanism_free(soai_mechanism *m) {
     soa_model_free(m->model);
     soa_constraints_free(m->constraints);
-    free(m->q), free(m->v);
+    free(m->q);
+    free(m->v);
     memset(m, 0, sizeof *m);
 }

@@ -1,17 +1,22 @@
-/* legged.c  a quadruped (18 degrees of freedom) and a humanoid (30): x forward, y left, z up; numbers of our own. */
+/* legged.c  a quadruped (18 degrees of freedom) and a humanoid (30): x forward, y left, z up;
+ *           numbers of our own. */
 #include "stock.h"
 
 /* A revolute joint with its link; the body returned still needs its inertia. */
-static soa_body_def *link(soai_stock *stock, const char *side, const char *name, int parent, soa_frame at, char axis) {
-    soa_body_def *body = soai_stock_body(stock, soai_stock_text(stock, "%s%s_link", side, name), parent, SOA_REVOLUTE);
+static soa_body_def *link(soai_stock *stock, const char *side, const char *name, int parent,
+                          soa_frame at, char axis) {
+    soa_body_def *body = soai_stock_body(stock, soai_stock_text(stock, "%s%s_link", side, name),
+                                         parent, SOA_REVOLUTE);
     body->joint_name = soai_stock_text(stock, "%s%s", side, name);
     body->placement = at;
     soai_axis(body, axis == 'x', axis == 'y', axis == 'z');
     return body;
 }
 
-/* A box of the given mass hanging from (z < 0) or standing on (z > 0) its joint; offset moves its centre. */
-static void limb(soa_body_def *body, double mass, double x, double y, double z, double dx, double dy) {
+/* A box of the given mass hanging from (z < 0) or standing on (z > 0) its joint; offset moves its
+ * centre. */
+static void limb(soa_body_def *body, double mass, double x, double y, double z, double dx,
+                 double dy) {
     soa_body_box(body, mass, x, y, z < 0 ? -z : z);
     soai_com(body, dx, dy, 0.5 * z);
 }
@@ -27,8 +32,10 @@ void soai_stock_quadruped(soai_stock *stock) {
     static const struct {
         const char *name, *foot;
         double x, y;
-    } leg[4] = {
-        {"fl_", "fl_foot", 1, 1}, {"fr_", "fr_foot", 1, -1}, {"rl_", "rl_foot", -1, 1}, {"rr_", "rr_foot", -1, -1}};
+    } leg[4] = {{"fl_", "fl_foot", 1, 1},
+                {"fr_", "fr_foot", 1, -1},
+                {"rl_", "rl_foot", -1, 1},
+                {"rr_", "rr_foot", -1, -1}};
     stock->floating = 1;
     soa_body_def *trunk = soai_stock_base(stock);
     trunk->name = "trunk";
@@ -36,14 +43,17 @@ void soai_stock_quadruped(soai_stock *stock) {
     soai_com(trunk, 0.012, 0.002, 0.004);
     for (int i = 0; i < 4; i++) {
         double x = leg[i].x, y = leg[i].y;
-        soa_body_def *hip = link(stock, leg[i].name, "hip_roll", 1, soai_at(0.21 * x, 0.07 * y, 0), 'x');
+        soa_body_def *hip =
+            link(stock, leg[i].name, "hip_roll", 1, soai_at(0.21 * x, 0.07 * y, 0), 'x');
         soa_body_box(hip, 1.1, 0.10, 0.09, 0.10);
         soai_com(hip, -0.006 * x, 0.01 * y, 0);
         soai_limits(hip, -0.9, 0.9, 20, 35);
-        soa_body_def *thigh = link(stock, leg[i].name, "hip_pitch", stock->body_count, soai_at(0, 0.09 * y, 0), 'y');
+        soa_body_def *thigh =
+            link(stock, leg[i].name, "hip_pitch", stock->body_count, soai_at(0, 0.09 * y, 0), 'y');
         limb(thigh, 1.6, 0.06, 0.05, -0.26, -0.004, -0.016 * y);
         soai_limits(thigh, -1.6, 3.4, 20, 35);
-        soa_body_def *shank = link(stock, leg[i].name, "knee", stock->body_count, soai_at(0, 0, -0.26), 'y');
+        soa_body_def *shank =
+            link(stock, leg[i].name, "knee", stock->body_count, soai_at(0, 0, -0.26), 'y');
         limb(shank, 0.28, 0.03, 0.025, -0.26, 0.004, 0);
         soai_limits(shank, -2.7, -0.3, 20, 50);
         foot(stock, leg[i].foot, -0.26, 0.06, 0.022);
@@ -51,7 +61,8 @@ void soai_stock_quadruped(soai_stock *stock) {
 }
 
 static void humanoid_arm(soai_stock *stock, int torso, const char *side, double y) {
-    soa_body_def *body = link(stock, side, "shoulder_pitch", torso, soai_at(0, 0.20 * y, 0.36), 'y');
+    soa_body_def *body =
+        link(stock, side, "shoulder_pitch", torso, soai_at(0, 0.20 * y, 0.36), 'y');
     soa_body_box(body, 0.9, 0.10, 0.10, 0.10);
     soai_com(body, 0, 0.03 * y, 0);
     soai_limits(body, -3.0, 1.5, 6, 60);

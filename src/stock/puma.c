@@ -2,10 +2,12 @@
  *
  * puma560      standard DH, Corke & Armstrong-Helouvry 1994
  * puma560-akb  modified DH, Armstrong, Khatib & Burdick 1986; friction as in puma560, same motors
- * two-puma     two of the first on one base, as in WD89: connector links (fixed DH rows) carry the arms.  The paper's
- *              base is its inertial link, so ours is fixed; --floating makes it a space robot.  No gravity.
- * Motor-side numbers become joint-side ones: damping G^2 B, Coulomb |G| Tc.  A negative gear turns the motor the other
- * way but the published Tc+ belongs to positive *joint* speed (R1), so only |G| enters. */
+ * two-puma     two of the first on one base, as in WD89: connector links (fixed DH rows) carry the
+ *              arms.  The paper's base is its inertial link, so ours is fixed; --floating makes it
+ *              a space robot.  No gravity.
+ * Motor-side numbers become joint-side ones: damping G^2 B, Coulomb |G| Tc.  A negative gear turns
+ * the motor the other way but the published Tc+ belongs to positive *joint* speed (R1), so only |G|
+ * enters. */
 #include "stock.h"
 
 #include <math.h>
@@ -19,7 +21,14 @@ typedef struct puma_row {
 static const puma_row standard[6] = {
     {0, 0, 90, 0, {0, 0, 0}, {0, 0.35, 0}, 200e-6, -62.6111},
     {0, 0.4318, 0, 17.4, {-0.3638, 0.006, 0.2275}, {0.13, 0.524, 0.539}, 200e-6, 107.815},
-    {0.15005, 0.0203, -90, 4.8, {-0.0203, -0.0141, 0.070}, {0.066, 0.086, 0.0125}, 200e-6, -53.7063},
+    {0.15005,
+     0.0203,
+     -90,
+     4.8,
+     {-0.0203, -0.0141, 0.070},
+     {0.066, 0.086, 0.0125},
+     200e-6,
+     -53.7063},
     {0.4318, 0, 90, 0.82, {0, 0.019, 0}, {1.8e-3, 1.3e-3, 1.8e-3}, 33e-6, 76.0364},
     {0, 0, -90, 0.34, {0, 0, 0}, {0.3e-3, 0.4e-3, 0.3e-3}, 33e-6, 71.923},
     {0, 0, 0, 0.09, {0, 0, 0.032}, {0.15e-3, 0.15e-3, 0.04e-3}, 33e-6, 76.686},
@@ -43,16 +52,22 @@ static const struct {
     {82.6e-6, 9.26e-3, 14.5e-3, -100, 100}, {36.7e-6, 3.96e-3, 10.5e-3, -266, 266},
 };
 
-/* Appends `count` DH rows (at most 6) to the definition; gives the last one's DH frame in its link. */
-static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *rows, int count, const char *prefix,
-                        int parent, const soa_frame *base) {
+/* Appends `count` DH rows (at most 6) to the definition; gives the last one's DH frame in its
+ * link. */
+static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *rows, int count,
+                        const char *prefix, int parent, const soa_frame *base) {
     enum { MOST = 6 };
     char names[MOST * SOA_DH_NAME];
     soa_frame end = soa_frame_identity();
     if (stock->status != SOA_OK || !soai_stock_room(stock, count, count)) return end;
     int at = stock->body_count, at_frame = stock->frame_count;
-    soa_status status =
-        soa_dh_chain_append(&(soa_dh_chain_def){.form = form, .rows = rows, .count = count, .prefix = prefix, .parent = parent, .base = base}, stock->bodies, at, stock->frames, at_frame, names);
+    soa_status status = soa_dh_chain_append(&(soa_dh_chain_def){.form = form,
+                                                                .rows = rows,
+                                                                .count = count,
+                                                                .prefix = prefix,
+                                                                .parent = parent,
+                                                                .base = base},
+                                            stock->bodies, at, stock->frames, at_frame, names);
     if (status != SOA_OK) {
         stock->status = status;
         return end;
@@ -60,7 +75,8 @@ static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *r
     for (int i = 0; i < count; i++) {
         stock->bodies[at + i].joint_name = NULL;
         stock->bodies[at + i].name = soai_stock_text(stock, "%s", stock->bodies[at + i].name);
-        stock->frames[at_frame + i].name = soai_stock_text(stock, "%s", stock->frames[at_frame + i].name);
+        stock->frames[at_frame + i].name =
+            soai_stock_text(stock, "%s", stock->frames[at_frame + i].name);
     }
     stock->body_count += count;
     stock->frame_count += count;
@@ -68,15 +84,18 @@ static soa_frame append(soai_stock *stock, soa_dh_form form, const soa_dh_row *r
 }
 
 /* One arm on link `parent`, links <side>link1 .., joints <side>joint1 .. */
-static void arm(soai_stock *stock, soa_dh_form form, const puma_row *table, const char *side, int parent,
-                const soa_frame *base) {
+static void arm(soai_stock *stock, soa_dh_form form, const puma_row *table, const char *side,
+                int parent, const soa_frame *base) {
     soa_dh_row rows[6];
     for (int i = 0; i < 6; i++) {
         const puma_row *r = &table[i];
         soa_dh_row *row = &rows[i];
         *row = soa_dh_row_default(r->d, r->a, r->alpha * SOAI_DEGREE);
         row->mass = r->mass;
-        for (int k = 0; k < 3; k++) row->com[k] = r->com[k], row->inertia[k] = r->inertia[k];
+        for (int k = 0; k < 3; k++) {
+            row->com[k] = r->com[k];
+            row->inertia[k] = r->inertia[k];
+        }
         row->joint.rotor_inertia = r->rotor;
         row->joint.gear_ratio = r->gear;
         row->joint.damping = r->gear * r->gear * motor[i].viscous;
@@ -117,8 +136,8 @@ static void mounted_arm(soai_stock *stock, const char *side, double y) {
     connector[1].theta = -SOAI_PI / 2;
     connector[0].joint.type = connector[1].joint.type = SOA_FIXED;
     soa_frame identity = soa_frame_identity();
-    soa_frame mount =
-        append(stock, SOA_DH_STANDARD, connector, 2, soai_stock_text(stock, "%smount", side), 1, &identity);
+    soa_frame mount = append(stock, SOA_DH_STANDARD, connector, 2,
+                             soai_stock_text(stock, "%smount", side), 1, &identity);
     arm(stock, SOA_DH_STANDARD, standard, side, stock->body_count, &mount);
 }
 
@@ -131,7 +150,8 @@ void soai_stock_two_puma(soai_stock *stock) {
     mounted_arm(stock, "right_", -0.5);
 }
 
-/* WD89 section 4: the object's six freedoms as three slides and three turns, massless links between. */
+/* WD89 section 4: the object's six freedoms as three slides and three turns, massless links
+ * between. */
 void soai_stock_two_puma_object(soai_stock *stock) {
     static const struct {
         const char *name;

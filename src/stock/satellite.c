@@ -1,5 +1,7 @@
-/* satellite.c  a servicing satellite: free bus, two solar panels (fixed links), two 7-joint arms.  No gravity.
- * Numbers of our own: 450 kg bus, 20 kg panels, arms of 42 kg and 2.6 m reach with geared motors. */
+/* satellite.c  a servicing satellite: free bus, two solar panels (fixed links), two 7-joint arms.
+ *              No gravity.
+ * Numbers of our own: 450 kg bus, 20 kg panels, arms of 42 kg and 2.6 m reach with geared
+ * motors. */
 #include "stock.h"
 
 typedef struct satellite_joint {
@@ -24,8 +26,8 @@ static void arm(soai_stock *stock, const char *side, double y) {
     int parent = 1;
     for (int i = 0; i < 7; i++) {
         const satellite_joint *j = &joint[i];
-        soa_body_def *link =
-            soai_stock_body(stock, soai_stock_text(stock, "%s_%s_link", side, j->name), parent, SOA_REVOLUTE);
+        soa_body_def *link = soai_stock_body(
+            stock, soai_stock_text(stock, "%s_%s_link", side, j->name), parent, SOA_REVOLUTE);
         link->joint_name = soai_stock_text(stock, "%s_%s", side, j->name);
         soai_axis(link, j->axis[0], j->axis[1], j->axis[2]);
         link->placement = i == 0 ? soai_at(0.9, y, 0.4) : soai_at(j->at[0], j->at[1], j->at[2]);
@@ -35,7 +37,8 @@ static void arm(soai_stock *stock, const char *side, double y) {
         } else {
             soa_body_cylinder_z(link, j->mass, j->radius, j->length);
             double across = link->inertia[0], along = link->inertia[2];
-            link->inertia[0] = along, link->inertia[2] = across;
+            link->inertia[0] = along;
+            link->inertia[2] = across;
             soai_com(link, 0.5 * j->length, 0, 0);
         }
         soai_limits(link, -2.8, 2.8, 0.2, j->effort);
@@ -55,7 +58,8 @@ void soai_stock_satellite(soai_stock *stock) {
     soa_body_box(bus, 450.0, 1.8, 1.2, 1.0);
     soai_com(bus, -0.05, 0.01, 0.02);
     for (int side = 0; side < 2; side++) {
-        soa_body_def *panel = soai_stock_body(stock, side == 0 ? "left_panel" : "right_panel", 1, SOA_FIXED);
+        soa_body_def *panel =
+            soai_stock_body(stock, side == 0 ? "left_panel" : "right_panel", 1, SOA_FIXED);
         panel->placement = soai_at(-0.5, side == 0 ? 2.2 : -2.2, 0);
         soa_body_box(panel, 20.0, 1.2, 3.0, 0.03);
     }

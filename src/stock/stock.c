@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why a free joint under the root link makes no sense; NULL: it can be had, or the model has it already. */
+/* Why a free joint under the root link makes no sense; NULL: it can be had, or the model has it
+ * already. */
 static const char flat[] = "a free joint would take it out of its plane";
-static const char forest[] = "it may have several roots, so no link is the one to put a free joint under";
+static const char forest[] =
+    "it may have several roots, so no link is the one to put a free joint under";
 static const char loop[] = "its last joint ties it to the world";
 static const char object[] = "its object moves against the fixed base; use two-puma";
 
@@ -72,7 +74,7 @@ const char *soa_stock_model_text(int index) {
     return index >= 0 && index < FAMILY_COUNT ? families[index].text : NULL;
 }
 
-/* --- the definition under construction -------------------------------------------------------------------------- */
+/* --- the definition under construction -------------------------------------------------------- */
 
 enum { NAME_BLOCK = 8192 };
 struct soai_name_block {
@@ -119,10 +121,12 @@ static void *grow(void *array, int *room, int need, size_t item) {
 }
 
 int soai_stock_room(soai_stock *stock, int bodies, int frames) {
-    void *larger = grow(stock->bodies, &stock->body_room, stock->body_count + bodies, sizeof *stock->bodies);
+    void *larger =
+        grow(stock->bodies, &stock->body_room, stock->body_count + bodies, sizeof *stock->bodies);
     if (larger != NULL) {
         stock->bodies = larger;
-        larger = grow(stock->frames, &stock->frame_room, stock->frame_count + frames, sizeof *stock->frames);
+        larger = grow(stock->frames, &stock->frame_room, stock->frame_count + frames,
+                      sizeof *stock->frames);
         if (larger != NULL || frames == 0) {
             stock->frames = larger;
             return 1;
@@ -132,7 +136,8 @@ int soai_stock_room(soai_stock *stock, int bodies, int frames) {
     return 0;
 }
 
-soa_body_def *soai_stock_body(soai_stock *stock, const char *name, int parent, soa_joint_type type) {
+soa_body_def *soai_stock_body(soai_stock *stock, const char *name, int parent,
+                              soa_joint_type type) {
     soa_body_def body = soa_body_default(name, parent, type);
     soa_body_def *place = &stock->spare;
     if (soai_stock_room(stock, 1, 0)) place = &stock->bodies[stock->body_count++];
@@ -148,14 +153,15 @@ soa_body_def *soai_stock_base(soai_stock *stock) {
 
 void soai_stock_frame(soai_stock *stock, const char *name, int link, const soa_frame *placement) {
     if (!soai_stock_room(stock, 0, 1)) return;
-    stock->frames[stock->frame_count++] = (soa_frame_def){.name = name, .link = link, .placement = *placement};
+    stock->frames[stock->frame_count++] =
+        (soa_frame_def){.name = name, .link = link, .placement = *placement};
 }
 
-soa_constraint_def *soai_stock_constraint(soai_stock *stock, const char *name, soa_constraint_kind kind, int link1,
-                                          int link2) {
+soa_constraint_def *soai_stock_constraint(soai_stock *stock, const char *name,
+                                          soa_constraint_kind kind, int link1, int link2) {
     soa_constraint_def *place = &stock->spare_constraint;
-    void *larger =
-        grow(stock->constraints, &stock->constraint_room, stock->constraint_count + 1, sizeof *stock->constraints);
+    void *larger = grow(stock->constraints, &stock->constraint_room, stock->constraint_count + 1,
+                        sizeof *stock->constraints);
     if (larger != NULL) {
         stock->constraints = larger;
         place = &stock->constraints[stock->constraint_count++];
@@ -169,21 +175,29 @@ soa_constraint_def *soai_stock_constraint(soai_stock *stock, const char *name, s
 
 soa_frame soai_at(double x, double y, double z) {
     soa_frame frame = soa_frame_identity();
-    frame.p[0] = x, frame.p[1] = y, frame.p[2] = z;
+    frame.p[0] = x;
+    frame.p[1] = y;
+    frame.p[2] = z;
     return frame;
 }
 
 void soai_axis(soa_body_def *body, double x, double y, double z) {
-    body->joint.axis[0] = x, body->joint.axis[1] = y, body->joint.axis[2] = z;
+    body->joint.axis[0] = x;
+    body->joint.axis[1] = y;
+    body->joint.axis[2] = z;
 }
 
 void soai_com(soa_body_def *body, double x, double y, double z) {
-    body->com[0] = x, body->com[1] = y, body->com[2] = z;
+    body->com[0] = x;
+    body->com[1] = y;
+    body->com[2] = z;
 }
 
 void soai_limits(soa_body_def *body, double lower, double upper, double speed, double effort) {
-    body->joint.lower = lower, body->joint.upper = upper;
-    body->joint.max_speed = speed, body->joint.max_effort = effort;
+    body->joint.lower = lower;
+    body->joint.upper = upper;
+    body->joint.max_speed = speed;
+    body->joint.max_effort = effort;
 }
 
 static void release(soai_stock *stock) {
@@ -197,7 +211,7 @@ static void release(soai_stock *stock) {
     free(stock->constraints);
 }
 
-/* --- names ------------------------------------------------------------------------------------------------------ */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static soa_status fail(soa_report *report, soa_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -205,7 +219,9 @@ static soa_status fail(soa_report *report, soa_status status, const char *format
     if (report != NULL) {
         va_list list;
         va_start(list, format);
-        report->status = status, report->body = -1, report->line = 0;
+        report->status = status;
+        report->body = -1;
+        report->line = 0;
         vsnprintf(report->text, sizeof report->text, format, list);
         va_end(list);
     }
@@ -219,7 +235,8 @@ static size_t stem(const char *name) {
 static const family *find(const char *name) {
     size_t length = stem(name);
     for (int i = 0; i < FAMILY_COUNT; i++)
-        if (stem(families[i].name) == length && strncmp(families[i].name, name, length) == 0) return &families[i];
+        if (stem(families[i].name) == length && strncmp(families[i].name, name, length) == 0)
+            return &families[i];
     return NULL;
 }
 
@@ -243,18 +260,21 @@ const char *soai_stock_hint(const char *name, char hint[SOAI_HINT]) {
 }
 
 /* The number after the colon, or why there is none. */
-static soa_status parse_number(const family *f, const char *name, long *number, soa_report *report) {
+static soa_status parse_number(const family *f, const char *name, long *number,
+                               soa_report *report) {
     const char *text = name + stem(name);
     int length = (int)stem(name);
     if (f->lowest == f->highest) {
         if (*text == '\0') return SOA_OK;
-        return fail(report, SOA_E_NAME, "%s: the shipped model \"%s\" takes no number", name, f->name);
+        return fail(report, SOA_E_NAME, "%s: the shipped model \"%s\" takes no number", name,
+                    f->name);
     }
     char *end = NULL;
     errno = 0;
     if (*text == ':' && isdigit((unsigned char)text[1])) *number = strtol(text + 1, &end, 10);
     if (end == NULL || *end != '\0' || errno != 0 || *number < f->lowest || *number > f->highest)
-        return fail(report, SOA_E_NAME, "%.80s: write a whole number from %ld to %ld after the colon, as in %.*s:10",
+        return fail(report, SOA_E_NAME,
+                    "%.80s: write a whole number from %ld to %ld after the colon, as in %.*s:10",
                     name, f->lowest, f->highest, length, name);
     return SOA_OK;
 }
@@ -264,7 +284,8 @@ static soa_status hand_over(const soai_stock *stock, soa_constraint_list *list) 
     size_t count = (size_t)stock->constraint_count, text = 0;
     *list = (soa_constraint_list){0, NULL};
     if (count == 0) return SOA_OK;
-    for (size_t i = 0; i < count; i++) text += strlen(stock->constraints[i].name) + 1;
+    for (size_t i = 0; i < count; i++)
+        text += strlen(stock->constraints[i].name) + 1;
     soa_constraint_def *defs = malloc(count * sizeof *defs + text);
     if (defs == NULL) return SOA_E_MEMORY;
     char *names = (char *)(defs + count);
@@ -277,19 +298,20 @@ static soa_status hand_over(const soai_stock *stock, soa_constraint_list *list) 
     return SOA_OK;
 }
 
-soa_status soa_stock_model_create(const char *name, const soa_read_options *options, const soa_model **model,
-                           soa_report *report) {
+soa_status soa_stock_model_create(const char *name, const soa_read_options *options,
+                                  const soa_model **model, soa_report *report) {
     return soai_stock_open(name, options, model, NULL, report);
 }
 
-soa_status soai_stock_open(const char *name, const soa_read_options *options, const soa_model **model,
-                           soa_constraint_list *list, soa_report *report) {
+soa_status soai_stock_open(const char *name, const soa_read_options *options,
+                           const soa_model **model, soa_constraint_list *list, soa_report *report) {
     if (name == NULL || model == NULL)
         return fail(report, SOA_E_ARGUMENT, "soa_stock_model_create: name and model are needed");
     const family *f = find(name);
     char hint[SOAI_HINT];
     if (f == NULL)
-        return fail(report, SOA_E_NAME, "there is no shipped model \"%.80s\"%s", name, soai_stock_hint(name, hint));
+        return fail(report, SOA_E_NAME, "there is no shipped model \"%.80s\"%s", name,
+                    soai_stock_hint(name, hint));
     soai_stock stock = {.gravity = {0, 0, -9.81}, .status = SOA_OK};
     soa_status status = parse_number(f, name, &stock.number, report);
     if (status != SOA_OK) return status;

@@ -1,25 +1,33 @@
-/* aba.h  forward dynamics, O(n):  vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
+/* aba.h  forward dynamics, O(n):  vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b
+ *        + B f(0)])
  *
- * Three sweeps.  Outward: velocities.  Inward, the filter: articulated inertias P, forces z, innovations eps.  Outward, the
- * smoother: accelerations.  For each joint, with phi between the body and its parent and H* the joint map:
+ * Three sweeps.  Outward: velocities.  Inward, the filter: articulated inertias P, forces z,
+ * innovations eps.  Outward, the smoother: accelerations.  For each joint, with phi between the
+ * body and its parent and H* the joint map:
  *
- *     P    = M + sum over children of phi P+ phi*       z   = b + sum over children of phi z+         R87 (37), (36)
- *     D    = H P H*,  G = P H* D^-1                     eps = T - H z,  nu = D^-1 eps                 R87 (38) to (40), (42)
- *     P+   = P - G H P                                  z+  = z + P+ c + G eps                        R87 (43), (41)
- *     a'   = phi* A(parent) + c                                                                       R87 (44)
- *     vdot = nu - G* a',  A = a' + H* vdot                                                            R87 (45) to (47)
+ *     P    = M + sum over children of phi P+ phi*       z   = b + sum over children of phi z+
+ *          R87 (37), (36)
+ *     D    = H P H*,  G = P H* D^-1                     eps = T - H z,  nu = D^-1 eps
+ *          R87 (38) to (40), (42)
+ *     P+   = P - G H P                                  z+  = z + P+ c + G eps
+ *          R87 (43), (41)
+ *     a'   = phi* A(parent) + c
+ *          R87 (44)
+ *     vdot = nu - G* a',  A = a' + H* vdot
+ *     R87 (45) to (47)
  *
- * source   R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00 (12) to (14) as
- *          articulated bodies.  docs/notation.md says how their innovations differ.
- * numbers  Accelerations are classical, A = [wdot; acceleration of the origin]: then b and c need the angular velocity w
- *          alone and no linear velocity has to cancel, which on long chains saves four digits.  R87 and FO00 have spatial
- *          accelerations in the same equations; b and c are RK88-I (2.23) and (2.19), (2.5).  Gravity is the acceleration
- *          of the base, upward.
- * rotors   A rotor adds its inertia to D, and an exact one its couple to U = P H* (steps.h).  Friction and springs are taken
- *          off the torques first; mimic joints are a projection at the end (articulate.h).
+ * source   R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00
+ *          (12) to (14) as articulated bodies.  docs/notation.md says how their innovations differ.
+ * numbers  Accelerations are classical, A = [wdot; acceleration of the origin]: then b and c need
+ *          the angular velocity w alone and no linear velocity has to cancel, which on long chains
+ *          saves four digits.  R87 and FO00 have spatial accelerations in the same equations; b and
+ *          c are RK88-I (2.23) and (2.19), (2.5).  Gravity is the acceleration of the base, upward.
+ * rotors   A rotor adds its inertia to D, and an exact one its couple to U = P H* (steps.h).
+ *          Friction and springs are taken off the torques first; mimic joints are a projection at
+ *          the end (articulate.h).
  * frames   Any; the library gives the aligned ones (aligned_frames.c).
  * writes   R p V(angular) P z(in f) A G nu(in e); with mimic joints also U D
- * returns  0, or the body whose hinge moves no inertia                                                                */
+ * returns  0, or the body whose hinge moves no inertia */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
 #include "articulate.h"
@@ -30,7 +38,8 @@ SOAI_INLINE void aba_outward(joint J, int kind, const real *q, const real *v) {
     real x[6];
     joint_pose(J, kind, q); /* R, p                                             */
     hinge_load(J, kind, v, x);
-    angular_velocity(J, kind, joint_read(J, kind), x, J.at->V); /* w = R' w(parent) + H_w v         RK88-I (2.2)   */
+    /* w = R' w(parent) + H_w v         RK88-I (2.2) */
+    angular_velocity(J, kind, joint_read(J, kind), x, J.at->V);
 }
 
 /* Inward: the filter.  0 where the hinge moves no inertia. */
@@ -46,22 +55,31 @@ SOAI_INLINE int aba_inward(joint J, int kind, const real *v, const real *tau, co
     real x[6];
     real eps[6];
     real nu[6];
-    const real *P = gathered_inertia(J, M);         /* P = M + sum phi P+ phi*                 R87 (37)      */
-    hinge_columns(J, kind, P, U);                   /* U = P H*                                              */
-    if (!hinge_gain(J, kind, P, U, D, G)) return 0; /* D = H U, G = U D^-1                     R87 (38, 39)  */
-    gyroscopic_force(J, J.at->V, fext, z);          /* b                                       RK88-I (2.23) */
-    gathered_force(J, z);                           /* z = b + sum phi z+                      R87 (36)      */
+    /* P = M + sum phi P+ phi*                 R87 (37) */
+    const real *P = gathered_inertia(J, M);
+    hinge_columns(J, kind, P, U); /* U = P H* */
+    /* D = H U, G = U D^-1                     R87 (38, 39) */
+    if (!hinge_gain(J, kind, P, U, D, G)) return 0;
+    /* b                                       RK88-I (2.23) */
+    gyroscopic_force(J, J.at->V, fext, z);
+    /* z = b + sum phi z+                      R87 (36) */
+    gathered_force(J, z);
     hinge_load(J, kind, v, x);
     v6_zero(c);
-    hinge_rate(J, kind, J.at->V, x, c);        /* c, the joint's part                     RK88-I (2.19) */
-    hinge_innovation(J, kind, tau, z, c, eps); /* eps = tau - H z                         R87 (40)      */
-    hinge_solve(J, kind, D, eps, nu);          /* nu = D^-1 eps                           R87 (42)      */
-    hinge_keep(J, kind, P, U, D, G, nu);       /* for the smoother                                      */
+    /* c, the joint's part                     RK88-I (2.19) */
+    hinge_rate(J, kind, J.at->V, x, c);
+    /* eps = tau - H z                         R87 (40) */
+    hinge_innovation(J, kind, tau, z, c, eps);
+    /* nu = D^-1 eps                           R87 (42) */
+    hinge_solve(J, kind, D, eps, nu);
+    hinge_keep(J, kind, P, U, D, G, nu); /* for the smoother */
     if (!J.b->parent) return 1;
-    lever(X, J.at_in->V, t);                          /* c, the parent's part: w x (w x p)       RK88-I (2.5)  */
-    pass_hinge(J, kind, X, P, U, D, G, c, t, eps, z); /* P+ = P - U G*, z+ = z + P+ c + G eps,   R87 (43, 41)
-                                                             both moved to the parent                R87 (37, 36)  */
-    pass_rotor(J, kind, x);                           /* an exact rotor's gyroscopic couple                    */
+    /* c, the parent's part: w x (w x p)       RK88-I (2.5) */
+    lever(X, J.at_in->V, t);
+    /* P+ = P - U G*, z+ = z + P+ c + G eps,   R87 (43, 41) both moved to the parent
+     * R87 (37, 36) */
+    pass_hinge(J, kind, X, P, U, D, G, c, t, eps, z);
+    pass_rotor(J, kind, x); /* an exact rotor's gyroscopic couple */
     return 1;
 }
 
@@ -73,14 +91,14 @@ SOAI_INLINE void aba_smooth(joint J, int kind, const real *v, real *vdot) {
     hinge_load(J, kind, v, x);
     acceleration_out(J, X, A);          /* a' = phi* A(parent)                     R87 (44)      */
     hinge_rate(J, kind, J.at->V, x, A); /*      + c                                              */
-    hinge_accelerate(J, kind, J.w->e + J.b->iv, J.w->G + 6 * J.b->iv, A, x); /* vdot = nu - G* a',   R87 (45)
-                                                             A = a' + H* vdot                        R87 (46)      */
+    /* vdot = nu - G* a',   R87 (45) A = a' + H* vdot                        R87 (46) */
+    hinge_accelerate(J, kind, J.w->e + J.b->iv, J.w->G + 6 * J.b->iv, A, x);
     v6_copy(A, J.own->A);
     hinge_store(J, kind, x, vdot);
 }
 
-SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v, const real *tau, const real *fext,
-                   real *vdot) {
+SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v,
+                   const real *tau, const real *fext, real *vdot) {
     if (k->stuck) return k->stuck;
     tau = torques_after_losses(k, w, q, v, tau);
     angles(k, w, q);

@@ -1,7 +1,9 @@
-/* compiled_sweeps.h  the compiled sweeps of one number type and instruction set, as a table of functions.
+/* compiled_sweeps.h  the compiled sweeps of one number type and instruction set, as a table of
+ *                    functions.
  *
- * compiled_sweeps.c is compiled once per number type and instruction set; each object exports one table.  Pointers to numbers
- * are void here because `real` differs from table to table; views are soai_view_double or soai_view_float.           */
+ * compiled_sweeps.c is compiled once per number type and instruction set; each object exports one
+ * table.  Pointers to numbers are void here because `real` differs from table to table; views are
+ * soai_view_double or soai_view_float. */
 #ifndef SOAI_KERNELS_H
 #define SOAI_KERNELS_H
 #include <stddef.h>
@@ -19,21 +21,26 @@ typedef struct soai_kernels {
     size_t (*work_reals)(const void *view); /* numbers its arrays need           */
     void (*work_place)(const void *view, void *work, void *memory);
     /* each returns 0 or the body at fault */
-    int (*rnea)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext, void *tau);
-    int (*aba)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
-               void *vdot);
-    int (*mass)(const void *view, void *work, const void *q, void *M); /* for trees of few ancestors, soai_by_columns */
+    int (*rnea)(const void *view, void *work, const void *q, const void *v, const void *a,
+                const void *fext, void *tau);
+    int (*aba)(const void *view, void *work, const void *q, const void *v, const void *tau,
+               const void *fext, void *vdot);
+    /* for trees of few ancestors, soai_by_columns */
+    int (*mass)(const void *view, void *work, const void *q, void *M);
     int (*crba)(const void *view, void *work, const void *q, void *M); /* for any tree */
     /* the rest stands only in the tables of double (and of the tests' complex and quad) */
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);
-    int (*aba_spatial)(const void *view, void *work, const void *q, const void *v, const void *tau, const void *fext,
-                       void *vdot);                                 /* leaves spatial V and A */
-    int (*articulate)(const void *view, void *work, const void *q); /* with the mimic joints' part */
+    int (*aba_spatial)(const void *view, void *work, const void *q, const void *v, const void *tau,
+                       const void *fext, void *vdot); /* leaves spatial V and A */
+    /* with the mimic joints' part */
+    int (*articulate)(const void *view, void *work, const void *q);
     void (*minv_mul)(const void *view, void *work, const void *x, void *y);
-    void (*minv_filter)(const void *view, void *work, const void *x); /* the halves of minv_mul, without mimic joints */
+    /* the halves of minv_mul, without mimic joints */
+    void (*minv_filter)(const void *view, void *work, const void *x);
     void (*minv_smooth)(const void *view, void *work, void *y);
     void (*minv_form)(const void *view, void *work, void *M);
-    void (*compliance)(const void *view, void *work, const struct soai_task_frames *frames, void *Omega);
+    void (*compliance)(const void *view, void *work, const struct soai_task_frames *frames,
+                       void *Omega);
     void (*positions)(const void *view, void *work, const void *q);
     void (*mass_mul)(const void *view, void *work, const void *x, void *y);
     int (*kinematics)(const void *view, void *work, const void *q, const void *v, const void *a);
@@ -41,32 +48,44 @@ typedef struct soai_kernels {
     void (*momentum)(const void *view, void *work, const void *v, void *kinetic, void *h);
     void (*first_moment)(const void *view, void *work, void *mass, void *moment);
     void (*centroidal)(const void *view, void *work, const void *com, void *A);
-    int (*coriolis_mul)(const void *view, void *work, const void *q, const void *v, const void *x, void *out);
+    int (*coriolis_mul)(const void *view, void *work, const void *q, const void *v, const void *x,
+                        void *out);
     void (*regressor)(const void *view, void *work, void *Y);
-    int (*rnea_derivatives)(const void *view, void *work, const void *q, const void *v, const void *a, const void *fext,
-                            const void *wrench, int wrenches, void *dq, void *dv);
+    int (*rnea_derivatives)(const void *view, void *work, const void *q, const void *v,
+                            const void *a, const void *fext, const void *wrench, int wrenches,
+                            void *dq, void *dv);
     /* src/sweep/diagonalised.h, after articulate */
     void (*factor_mul)(const void *view, void *work, int factor, const void *x, void *y);
     void (*diagonal_bias)(const void *view, void *work, const void *nu, void *v, void *mu);
-    void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its layout */
+    void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its
+                                                           * layout */
     /* double only: one sweep of a planned expression (src/sweep/operator_sweep.h) */
     void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
                  const struct soai_tips *tips, const double *thd, const double *fext);
     /* double only: one task of divide and conquer (src/sweep/segment_sweeps.h) */
-    void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep, int n,
-                    const double *q, const double *v, const double *tau, const double *fext, double *vdot);
-    /* lanes only; pack: `count` numbers of each of up to `lanes` states (stride apart; states past `states` repeat the last);
-     * returns 1 if all are finite */
+    void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep,
+                    int n, const double *q, const double *v, const double *tau, const double *fext,
+                    double *vdot);
+    /* lanes only; pack: `count` numbers of each of up to `lanes` states (stride apart; states past
+     * `states` repeat the last); returns 1 if all are finite */
     int (*mass_columns)(const void *view, void *work, const void *q, void *M);
     int (*pack)(const void *from, long stride, int count, int states, void *to);
     void (*unpack)(const void *from, int count, int states, void *to, long stride);
-    void (*unpack_symmetric)(const void *from, int n, int states, void *to); /* n x n each, from lower triangles */
-    void (*level)(const void *frames, int bodies, void *wrenches);           /* into the frames of aligned_frames.c */
+    /* n x n each, from lower triangles */
+    void (*unpack_symmetric)(const void *from, int n, int states, void *to);
+    /* into the frames of aligned_frames.c */
+    void (*level)(const void *frames, int bodies, void *wrenches);
 } soai_kernels;
 
-typedef enum soai_number { SOAI_K_DOUBLE, SOAI_K_FLOAT, SOAI_K_DOUBLE_LANES, SOAI_K_FLOAT_LANES } soai_number;
+typedef enum soai_number {
+    SOAI_K_DOUBLE,
+    SOAI_K_FLOAT,
+    SOAI_K_DOUBLE_LANES,
+    SOAI_K_FLOAT_LANES
+} soai_number;
 
-/* The best table for this processor; SOA_INSTRUCTION_SET=portable in the environment asks for the plain one. */
+/* The best table for this processor; SOA_INSTRUCTION_SET=portable in the environment asks for the
+ * plain one. */
 const soai_kernels *soai_kernels_for(soai_number number);
 
 #endif

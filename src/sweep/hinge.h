@@ -3,22 +3,27 @@
  *   hinge_add         V += H* x
  *   hinge_project     x  = H f
  *   hinge_columns     U  = P H*
- *   hinge_gain        D  = H U + rotor, G = U D^-1; 0 where D is not safely positive          R87 (38), (39)
+ *   hinge_gain        D  = H U + rotor, G = U D^-1; 0 where D is not safely positive          R87
+ *                     (38), (39)
  *   hinge_solve       x  = D^-1 x
- *   hinge_rate        c += (apparent rate of H*) v + w x (H* v), classical                    RK88-I (2.19)
- *   hinge_accelerate  vdot = nu - G* a',  A = a' + H* vdot                                    R87 (45), (46)
- *   pass_hinge        P+ = P - U G*,  z+ = z + P+ c + G eps, both moved to the parent         R87 (43), (41), (37), (36)
+ *   hinge_rate        c += (apparent rate of H*) v + w x (H* v), classical
+ *                     RK88-I (2.19)
+ *   hinge_accelerate  vdot = nu - G* a',  A = a' + H* vdot                                    R87
+ *                     (45), (46)
+ *   pass_hinge        P+ = P - U G*,  z+ = z + P+ c + G eps, both moved to the parent         R87
+ *                     (43), (41), (37), (36)
  *
- * H* comes from hinge_column with literal zeros and ones, and the compiler drops the products with them.  Three facts
- * cannot be found in this way and are stated here for the kinds they hold for:
+ * H* comes from hinge_column with literal zeros and ones, and the compiler drops the products with
+ * them.  Three facts cannot be found in this way and are stated here for the kinds they hold for:
  *   on an axis      H G = 1 and H P+ = 0: the joint has no rotor, so D = H P H*
- *   free joints     G = 1, so P+ = 0 and z+ = tau: nothing but the joint's own force reaches the parent
- * The second does not hold for a free joint with a rotor (hinge_is_free).                                                           */
+ *   free joints     G = 1, so P+ = 0 and z+ = tau: nothing but the joint's own force reaches the
+ *                   parent
+ * The second does not hold for a free joint with a rotor (hinge_is_free). */
 #ifndef SOAI_HINGE_H
 #define SOAI_HINGE_H
 #include "steps.h"
 
-/* ---- sums from the children ---------------------------------------------------------------------------------------- */
+/* ---- sums from the children ------------------------------------------------------------------ */
 /* P of the body: its sum, or M of a tip (in `M` where the table has no packs). */
 SOAI_INLINE const real *gathered_inertia(joint J, real *M) {
     if (J.b->child) return J.own->P;
@@ -32,11 +37,15 @@ SOAI_INLINE const real *gathered_inertia(joint J, real *M) {
 }
 SOAI_INLINE void gathered_force(joint J, real z[6]) {
     if (!J.b->child) return;
-    SOAI_UNROLL for (int j = 0; j < 6; ++j) z[j] += J.own->f[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 6; ++j)
+        z[j] += J.own->f[j];
 }
 /* The last child of a body comes first inward and starts the body's sums. */
 SOAI_INLINE void pass_force(joint J, const real f[6]) {
-    SOAI_UNROLL for (int j = 0; j < 6; ++j) J.in->f[j] = J.b->starts ? f[j] : J.in->f[j] + f[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 6; ++j)
+        J.in->f[j] = J.b->starts ? f[j] : J.in->f[j] + f[j];
 }
 SOAI_INLINE void pass_inertia(joint J, const abi_rotated Q, const real p[3]) {
     const real *sum = J.in->P;
@@ -46,7 +55,9 @@ SOAI_INLINE void pass_inertia(joint J, const abi_rotated Q, const real p[3]) {
 #else
     real M[ABI_SIZE];
     abi_set(J.k->body[J.b->parent].M, M);
-    SOAI_UNROLL for (int j = 0; j < ABI_SIZE; ++j) M[j] = J.b->starts ? M[j] : sum[j];
+    SOAI_UNROLL
+    for (int j = 0; j < ABI_SIZE; ++j)
+        M[j] = J.b->starts ? M[j] : sum[j];
     abi_translate_add(Q, Q + 12, Q + 6, p, M, J.in->P);
 #endif
 }
@@ -54,7 +65,9 @@ SOAI_INLINE void pass_inertia(joint J, const abi_rotated Q, const real p[3]) {
 SOAI_INLINE void pass_no_inertia(joint J) {
     if (!J.b->starts) return;
 #if SOAI_ABI_PACKED
-    SOAI_UNROLL for (int j = 0; j < ABI_SIZE; ++j) J.in->P[j] = J.k->body[J.b->parent].P[j];
+    SOAI_UNROLL
+    for (int j = 0; j < ABI_SIZE; ++j)
+        J.in->P[j] = J.k->body[J.b->parent].P[j];
 #else
     abi_set(J.k->body[J.b->parent].M, J.in->P);
 #endif
@@ -68,19 +81,22 @@ SOAI_INLINE void hinge_add(joint J, int kind, const real *x, real V[6]) {
     }
 }
 
-/* ---- velocities, forces, accelerations ----------------------------------------------------------------------------- */
+/* ---- velocities, forces, accelerations ------------------------------------------------------- */
 SOAI_INLINE void angular_velocity(joint J, int kind, pose X, const real *v, real w[3]) {
     real V[6];
     v6_zero(V);
     if (J.b->parent) rot_tmul(X.R, J.at_in->V, V);
     hinge_add(J, kind, v, V);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) w[j] = V[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        w[j] = V[j];
 }
 /* b = [w x I w;  w x (w x h)], less the wrench on the body. */
 SOAI_INLINE void gyroscopic_force(joint J, const real w[3], const real *fext, real b[6]) {
     step_turning_force(J.b, w, fext ? fext + 6 * (J.i - 1) : 0, b);
 }
-/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's origin. */
+/* w x (w x p), w the parent's, parent axes: what turning adds to the acceleration of the body's
+ * origin. */
 SOAI_INLINE void lever(pose X, const real w[3], real out[3]) {
     real t[3];
     v3_cross(w, X.p, t);
@@ -91,13 +107,15 @@ SOAI_INLINE void acceleration_out(joint J, pose X, real A[6]) {
     const real *in = J.in->A;
     real a[3];
     lever(X, J.at_in->V, a);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) a[j] += in[3 + j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        a[j] += in[3 + j];
     v3_cross_add(in, X.p, a);
     rot_tmul(X.R, in, A);
     rot_tmul(X.R, a, A + 3);
 }
 
-/* ---- the hinge ----------------------------------------------------------------------------------------------------- */
+/* ---- the hinge ------------------------------------------------------------------------------- */
 SOAI_INLINE void hinge_project(joint J, int kind, const real f[6], real *x) {
     for (int c = 0; c < joint_size(J, kind); ++c) {
         real H[6];
@@ -113,8 +131,8 @@ SOAI_INLINE void hinge_columns(joint J, int kind, const real *P, real *U) {
         abi_mul(P, H, U + 6 * c);
     }
 }
-/* D as L d L', its inverse for one degree of freedom, by blocks for a free joint; then G.  An exact rotor couples the
- * joint to the parent: it adds to U after D is taken (step_rotor_couple). */
+/* D as L d L', its inverse for one degree of freedom, by blocks for a free joint; then G.  An exact
+ * rotor couples the joint to the parent: it adds to U after D is taken (step_rotor_couple). */
 SOAI_INLINE int hinge_gain(joint J, int kind, const real *P, real *U, real *D, real *G) {
     const int n = joint_size(J, kind);
     real size[6];
@@ -130,9 +148,13 @@ SOAI_INLINE int hinge_gain(joint J, int kind, const real *P, real *U, real *D, r
         if (hinge_has_rotor(J, kind)) {
             real couple[3];
             step_rotor_couple(J.k, J.w, J.b, J.i, couple);
-            SOAI_UNROLL for (int j = 0; j < 3; ++j) U[j] += couple[j];
+            SOAI_UNROLL
+            for (int j = 0; j < 3; ++j)
+                U[j] += couple[j];
         }
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) G[j] = U[j] * D[0];
+        SOAI_UNROLL
+        for (int j = 0; j < 6; ++j)
+            G[j] = U[j] * D[0];
         return 1;
     }
     for (int r = 0; r < n; ++r) {
@@ -140,22 +162,28 @@ SOAI_INLINE int hinge_gain(joint J, int kind, const real *P, real *U, real *D, r
         D[n * r + r] += hinge_armature(J, kind, r);
     }
     if (!block_factor(n, D, size)) return 0;
-    for (int j = 0; j < 6 * n; ++j) G[j] = U[j]; /* G L d L' = U, column by column */
+    for (int j = 0; j < 6 * n; ++j)
+        G[j] = U[j]; /* G L d L' = U, column by column */
     for (int i = 1; i < n; ++i) {
-        for (int m = 0; m < i; ++m) v6_add_scaled(-D[n * i + m], G + 6 * m, G + 6 * i);
+        for (int m = 0; m < i; ++m)
+            v6_add_scaled(-D[n * i + m], G + 6 * m, G + 6 * i);
     }
     for (int i = 0; i < n; ++i) {
         const real inverse = REAL(1) / D[n * i + i];
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) G[6 * i + j] = G[6 * i + j] * inverse;
+        SOAI_UNROLL
+        for (int j = 0; j < 6; ++j)
+            G[6 * i + j] = G[6 * i + j] * inverse;
     }
     for (int i = n - 2; i >= 0; --i) {
-        for (int m = i + 1; m < n; ++m) v6_add_scaled(-D[n * m + i], G + 6 * m, G + 6 * i);
+        for (int m = i + 1; m < n; ++m)
+            v6_add_scaled(-D[n * m + i], G + 6 * m, G + 6 * i);
     }
     return 1;
 }
 SOAI_INLINE void hinge_solve(joint J, int kind, const real *D, const real *x, real *out) {
     const int n = joint_size(J, kind);
-    for (int j = 0; j < n; ++j) out[j] = x[j];
+    for (int j = 0; j < n; ++j)
+        out[j] = x[j];
     if (n == 1)
         out[0] = x[0] * D[0];
     else if (hinge_is_free(J, kind))
@@ -164,13 +192,16 @@ SOAI_INLINE void hinge_solve(joint J, int kind, const real *D, const real *x, re
         block_solve(n, D, out);
 }
 /* U and D as articulate leaves them. */
-SOAI_INLINE void hinge_keep_for_mimic(joint J, int kind, const real *P, const real *U, const real *D) {
+SOAI_INLINE void hinge_keep_for_mimic(joint J, int kind, const real *P, const real *U,
+                                      const real *D) {
     const int n = joint_size(J, kind);
     real *kept = J.w->U + 6 * J.b->iv;
     real *factors = J.w->D + J.b->id;
     if (!hinge_is_free(J, kind)) {
-        for (int j = 0; j < 6 * n; ++j) kept[j] = U[j];
-        for (int j = 0; j < n * n; ++j) factors[j] = D[j];
+        for (int j = 0; j < 6 * n; ++j)
+            kept[j] = U[j];
+        for (int j = 0; j < n * n; ++j)
+            factors[j] = D[j];
         return;
     }
     for (int r = 0; r < 6; ++r) {
@@ -179,9 +210,10 @@ SOAI_INLINE void hinge_keep_for_mimic(joint J, int kind, const real *P, const re
     }
     block_factor_any(6, factors, 0);
 }
-/* Leaves G and nu for the smoother and, where mimic joints read them again (mimic_prepare), U and D. */
-SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, const real *D, const real *G,
-                            const real *nu) {
+/* Leaves G and nu for the smoother and, where mimic joints read them again (mimic_prepare), U and
+ * D. */
+SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, const real *D,
+                            const real *G, const real *nu) {
     const int n = joint_size(J, kind);
     real *kept = J.w->G + 6 * J.b->iv;
     for (int c = 0; c < n; ++c) {
@@ -190,12 +222,15 @@ SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, con
     }
     if (J.k->nm) hinge_keep_for_mimic(J, kind, P, U, D);
 }
-/* eps = tau - H z.  An exact rotor does not feel the joint's own c, which the smoother will put in a'. */
-SOAI_INLINE void hinge_innovation(joint J, int kind, const real *tau, const real z[6], const real c[6], real *eps) {
+/* eps = tau - H z.  An exact rotor does not feel the joint's own c, which the smoother will put in
+ * a'. */
+SOAI_INLINE void hinge_innovation(joint J, int kind, const real *tau, const real z[6],
+                                  const real c[6], real *eps) {
     real Hz[6];
     hinge_load(J, kind, tau, eps);
     hinge_project(J, kind, z, Hz);
-    for (int j = 0; j < joint_size(J, kind); ++j) eps[j] -= Hz[j];
+    for (int j = 0; j < joint_size(J, kind); ++j)
+        eps[j] -= Hz[j];
     if (hinge_has_rotor(J, kind)) {
         real couple[3];
         step_rotor_couple(J.k, J.w, J.b, J.i, couple);
@@ -210,18 +245,22 @@ SOAI_INLINE void hinge_rate(joint J, int kind, const real w[3], const real *v, r
     real twice[3];
     v6_zero(vJ);
     hinge_add(J, kind, v, vJ);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) twice[j] = w[j] + w[j] - vJ[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        twice[j] = w[j] + w[j] - vJ[j];
     v3_cross_add(w, vJ, c);
     v3_cross_add(twice, vJ + 3, c + 3);
     hinge_ring(J, kind, v, c);
 }
-SOAI_INLINE void hinge_accelerate(joint J, int kind, const real *nu, const real *G, real A[6], real *x) {
+SOAI_INLINE void hinge_accelerate(joint J, int kind, const real *nu, const real *G, real A[6],
+                                  real *x) {
     const int n = joint_size(J, kind);
     if (ON_AXIS(kind)) { /* H G = 1: A along the axis is nu less the rest of G* a' */
         const int ax = AXIS_OF(kind);
         const real before = A[ax];
         A[ax] = (nu[0] - G[NEXT(ax)] * A[NEXT(ax)] - G[3 + ax] * A[3 + ax]) -
-                (G[LAST(ax)] * A[LAST(ax)] + (G[3 + NEXT(ax)] * A[3 + NEXT(ax)] + G[3 + LAST(ax)] * A[3 + LAST(ax)]));
+                (G[LAST(ax)] * A[LAST(ax)] +
+                 (G[3 + NEXT(ax)] * A[3 + NEXT(ax)] + G[3 + LAST(ax)] * A[3 + LAST(ax)]));
         x[0] = A[ax] - before;
         return;
     }
@@ -232,26 +271,30 @@ SOAI_INLINE void hinge_accelerate(joint J, int kind, const real *nu, const real 
 }
 
 /* P+ in the parent's axes, Q = R (P - U G*) R'. */
-SOAI_INLINE void inertia_after_hinge(joint J, int kind, pose X, const real *P, const real *U, const real *D,
-                                     const real *G, abi_rotated Q) {
+SOAI_INLINE void inertia_after_hinge(joint J, int kind, pose X, const real *P, const real *U,
+                                     const real *D, const real *G, abi_rotated Q) {
     real after[ABI_SIZE];
     if (ON_AXIS(kind)) {
         abi_subtract_axis(AXIS_OF(kind), D[0], P, after);
     } else {
-        for (int c = 0; c < joint_size(J, kind); ++c) abi_subtract(U + 6 * c, G + 6 * c, c ? after : P, after);
+        for (int c = 0; c < joint_size(J, kind); ++c)
+            abi_subtract(U + 6 * c, G + 6 * c, c ? after : P, after);
     }
     abi_rotate(X.R, after, Q);
 }
 /* c: the joint's part, body axes; t: the lever's, parent axes. */
-SOAI_INLINE void pass_hinge(joint J, int kind, pose X, const real *P, const real *U, const real *D, const real *G,
-                            const real c[6], const real t[3], const real *eps, const real z[6]) {
+SOAI_INLINE void pass_hinge(joint J, int kind, pose X, const real *P, const real *U, const real *D,
+                            const real *G, const real c[6], const real t[3], const real *eps,
+                            const real z[6]) {
     real after[6]; /* z + G eps, then z+ */
     real f[6];     /* the same in the parent's axes */
     real c_in[6];  /* c, parent axes */
     abi_rotated Q;
     v6_copy(z, after);
     if (hinge_is_free(J, kind)) { /* P+ = 0, z+ = z + eps */
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) after[j] += eps[j];
+        SOAI_UNROLL
+        for (int j = 0; j < 6; ++j)
+            after[j] += eps[j];
         rot_mul(X.R, after, f);
         rot_mul(X.R, after + 3, f + 3);
         v3_cross_add(X.p, f + 3, f);
@@ -259,13 +302,16 @@ SOAI_INLINE void pass_hinge(joint J, int kind, pose X, const real *P, const real
         pass_no_inertia(J);
         return;
     }
-    for (int j = 0; j < joint_size(J, kind); ++j) v6_add_scaled(eps[j], G + 6 * j, after);
+    for (int j = 0; j < joint_size(J, kind); ++j)
+        v6_add_scaled(eps[j], G + 6 * j, after);
     inertia_after_hinge(J, kind, X, P, U, D, G, Q);
     rot_mul(X.R, after, f);
     rot_mul(X.R, after + 3, f + 3);
     rot_mul(X.R, c, c_in);
     rot_mul(X.R, c + 3, c_in + 3);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) c_in[3 + j] += t[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        c_in[3 + j] += t[j];
     abi_rotated_mul_add(Q, c_in, f);
     v3_cross_add(X.p, f + 3, f);
     pass_force(J, f);
@@ -277,7 +323,9 @@ SOAI_INLINE void pass_rotor(joint J, int kind, const real *v) {
     if (!hinge_has_rotor(J, kind)) return;
     real t[3];
     v3_cross_k(J.at_in->V, J.k->dof[J.b->iv].rotor, t);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) J.in->f[j] += t[j] * v[0];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        J.in->f[j] += t[j] * v[0];
 }
 
 #endif

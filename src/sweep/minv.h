@@ -1,31 +1,39 @@
 /* minv.h  the inverse of the mass matrix, O(n^2): R87 (83), carried over to trees.
  *
- * R87 (83) runs along a serial chain: a unit torque at joint i moves the bodies outboard of it.  On a tree it also
- * moves every branch that leaves the path from i to the base.  Delta-(j), the costate covariance, says how body j
- * accelerates (with a minus) under a force that arrives from outboard, so
- *     path      x(i) = phi G(i);  at each ancestor j:  alpha-(j) = Delta-(j) x(j),  x <- phi (1 - G H) x
- *     branches  alpha+(k) = phi* alpha-(parent k),  M^-1(k,i) = G(k)' alpha+(k),  alpha-(k) = (1 - G H)' alpha+(k)
- * with, as in (83):  Delta+(i) = phi* Delta-(parent) phi,  Delta- = (1 - G H)' Delta+ (1 - G H) + H* D^-1 H,
- *     M^-1(i,i) = D^-1 + G' Delta+ G,  alpha-(i) = Delta+(i) G(i) - H* M^-1(i,i).
- * needs   articulate()      writes  P (as Delta-), A (as alpha-), c (marks the path), M                                                */
+ * R87 (83) runs along a serial chain: a unit torque at joint i moves the bodies outboard of it.  On
+ * a tree it also moves every branch that leaves the path from i to the base.  Delta-(j), the
+ * costate covariance, says how body j accelerates (with a minus) under a force that arrives from
+ * outboard, so
+ *     path      x(i) = phi G(i);  at each ancestor j:  alpha-(j) = Delta-(j) x(j),  x <- phi (1 - G
+ *               H) x
+ *     branches  alpha+(k) = phi* alpha-(parent k),  M^-1(k,i) = G(k)' alpha+(k),  alpha-(k) = (1 -
+ *               G H)' alpha+(k)
+ * with, as in (83):  Delta+(i) = phi* Delta-(parent) phi,  Delta- = (1 - G H)' Delta+ (1 - G H) +
+ *     H* D^-1 H, M^-1(i,i) = D^-1 + G' Delta+ G,  alpha-(i) = Delta+(i) G(i) - H* M^-1(i,i).
+ * needs   articulate()      writes  P (as Delta-), A (as alpha-), c (marks the path), M */
 #ifndef SOAI_MINV_H
 #define SOAI_MINV_H
 #include "articulate.h"
 #include "crba.h"
 
 /* g = G' a, and a <- (1 - G H)' a: an acceleration passing the hinge outward. */
-SOAI_INLINE void hinge_pass_motion(const view_table *k, const kernel_work *w, const body_table *b, real a[6], real *g) {
+SOAI_INLINE void hinge_pass_motion(const view_table *k, const kernel_work *w, const body_table *b,
+                                   real a[6], real *g) {
     real minus[6];
-    for (int c = 0; c < b->nv; ++c) g[c] = v6_dot(w->U + 6 * (b->iv + c), a);
+    for (int c = 0; c < b->nv; ++c)
+        g[c] = v6_dot(w->U + 6 * (b->iv + c), a);
     step_hinge_solve(w, b, b->nv, g);
-    for (int c = 0; c < b->nv; ++c) minus[c] = -g[c];
+    for (int c = 0; c < b->nv; ++c)
+        minus[c] = -g[c];
     joint_add(k, w, b, b->kind, b->nv, minus, a);
 }
 /* Delta+(i) f = phi* Delta-(parent) phi f */
-SOAI_INLINE void delta_plus(const view_table *k, const kernel_work *w, int i, const real f[6], real out[6]) {
+SOAI_INLINE void delta_plus(const view_table *k, const kernel_work *w, int i, const real f[6],
+                            real out[6]) {
     const int parent = k->body[i].parent;
     real x[6], y[6];
-    v6_zero(x), v6_zero(out);
+    v6_zero(x);
+    v6_zero(out);
     if (!parent) return;
     force_in_add(w->b[i].R, w->b[i].p, f, x);
     abi_mul(w->b[parent].P, x, y);
@@ -34,7 +42,8 @@ SOAI_INLINE void delta_plus(const view_table *k, const kernel_work *w, int i, co
 
 SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
     const size_t n = (size_t)k->nv;
-    for (size_t j = 0; j < n * n; ++j) M[j] = REAL(0);
+    for (size_t j = 0; j < n * n; ++j)
+        M[j] = REAL(0);
     for (int i = 1; i <= k->nb; ++i) { /* costate covariance, base to tips */
         const body_table *b = k->body + i;
         real T[36];
@@ -48,7 +57,8 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
             delta_plus(k, w, i, x, y);
             hinge_pass_motion(k, w, b, y, g);
             joint_add(k, w, b, b->kind, b->nv, h, y); /* + H* D^-1 H e_c */
-            for (int r = 0; r < 6; ++r) T[6 * r + c] = y[r];
+            for (int r = 0; r < 6; ++r)
+                T[6 * r + c] = y[r];
         }
         for (int r = 0; r < 3; ++r)
             for (int c = 0; c < 3; ++c) {
@@ -63,18 +73,28 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
         for (int c = 0; c < b->nv; ++c) {
             const size_t col = (size_t)(b->iv + c);
             real G[6], x[6], a[6], unit[6], m[6];
-            for (int j = 0; j < b->nv; ++j) unit[j] = REAL(j == c);
+            for (int j = 0; j < b->nv; ++j)
+                unit[j] = REAL(j == c);
             step_hinge_solve(w, b, b->nv, unit); /* D^-1 e_c */
             v6_zero(G);
-            for (int j = 0; j < b->nv; ++j) v6_add_scaled(unit[j], w->U + 6 * (b->iv + j), G); /* G e_c */
+            for (int j = 0; j < b->nv; ++j)
+                v6_add_scaled(unit[j], w->U + 6 * (b->iv + j), G); /* G e_c */
             delta_plus(k, w, i, G, a);
             real g[6];
-            for (int j = 0; j < b->nv; ++j) g[j] = v6_dot(w->U + 6 * (b->iv + j), a);
+            for (int j = 0; j < b->nv; ++j)
+                g[j] = v6_dot(w->U + 6 * (b->iv + j), a);
             step_hinge_solve(w, b, b->nv, g);
-            for (int j = 0; j < b->nv; ++j) m[j] = unit[j] + g[j]; /* D^-1 + G' Delta+ G */
-            for (int j = 0; j < b->nv; ++j) M[n * (size_t)(b->iv + j) + col] = m[j], m[j] = -m[j];
+            for (int j = 0; j < b->nv; ++j)
+                m[j] = unit[j] + g[j]; /* D^-1 + G' Delta+ G */
+            for (int j = 0; j < b->nv; ++j) {
+                M[n * (size_t)(b->iv + j) + col] = m[j];
+                m[j] = -m[j];
+            }
             joint_add(k, w, b, b->kind, b->nv, m, a); /* alpha-(i) */
-            for (int j = 0; j <= k->nb; ++j) v6_zero(w->b[j].A), w->c[6 * j] = REAL(0);
+            for (int j = 0; j <= k->nb; ++j) {
+                v6_zero(w->b[j].A);
+                w->c[6 * j] = REAL(0);
+            }
             v6_copy(a, w->b[i].A);
             v6_zero(x);
             if (b->parent) force_in_add(w->b[i].R, w->b[i].p, G, x);

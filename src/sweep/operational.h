@@ -1,21 +1,26 @@
-/* operational.h  compliance of frames, Omega = J M^-1 J', by recursion from the base:  B* psi* H* D^-1 H psi B
+/* operational.h  compliance of frames, Omega = J M^-1 J', by recursion from the base:  B* psi* H*
+ *                D^-1 H psi B
  *
- *     Omega(k)    = psi*(p,k) Omega(p) psi(p,k) + H* D^-1 H,    p the parent of k, Omega(world) = 0       RJK91 (20)
- *                 = (1 - G H)* [phi* Omega(p) phi] (1 - G H) + H* D^-1 H                              R87 (81), (82)
+ *     Omega(k)    = psi*(p,k) Omega(p) psi(p,k) + H* D^-1 H,    p the parent of k, Omega(world) = 0
+ *                 RJK91 (20) = (1 - G H)* [phi* Omega(p) phi] (1 - G H) + H* D^-1 H
+ *                 R87 (81), (82)
  *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b; a neither b nor carried by it
  *
- * The last line is the coupling of frames: a force on body b reaches body a through their nearest common ancestor.  It
- * holds also when a is an ancestor of b (take u = a); bodies that meet only at the world do not couple.
+ * The last line is the coupling of frames: a force on body b reaches body a through their nearest
+ * common ancestor.  It holds also when a is an ancestor of b (take u = a); bodies that meet only at
+ * the world do not couple.
  *
- * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies of frames, and
- *         bodies where paths meet), inward: psi | for each frame, node to node: inward Omega(frame, ancestors), then
- *         outward the other nodes | with mimic joints: Omega - (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
- * cost    one step for each body on a path to the base (two if there are several frames), then a 6 x 6 product for each
- *         pair of nodes, of which there are fewer than twice as many as frames
- * ours    Omega is kept where P was, linear part first: phi* Omega phi then is an inertia moved by the inverse pose
- *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are.
+ * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies
+ *         of frames, and bodies where paths meet), inward: psi | for each frame, node to node:
+ *         inward Omega(frame, ancestors), then outward the other nodes | with mimic joints: Omega -
+ *         (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
+ * cost    one step for each body on a path to the base (two if there are several frames), then a 6
+ *         x 6 product for each pair of nodes, of which there are fewer than twice as many as frames
+ * ours    Omega is kept where P was, linear part first: phi* Omega phi then is an inertia moved by
+ *         the inverse pose (abi_in_add).  Exact rotors are in U, and the equations hold as they
+ *         are.
  * needs   articulate() with its mimic part
- * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x                          */
+ * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x */
 #ifndef SOAI_OPERATIONAL_H
 #define SOAI_OPERATIONAL_H
 #include "articulate.h"
@@ -27,7 +32,11 @@ SOAI_INLINE void omega_mul(const real *O, const real f[6], real out[6]) {
     const real x[6] = {f[3], f[4], f[5], f[0], f[1], f[2]};
     real y[6];
     abi_mul(O, x, y);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) out[j] = y[3 + j], out[3 + j] = y[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j) {
+        out[j] = y[3 + j];
+        out[3 + j] = y[j];
+    }
 }
 /* Omega(r,c) = Omega(c,r) = x */
 SOAI_INLINE void omega_set(real *O, int r, int c, real x) {
@@ -44,66 +53,85 @@ SOAI_INLINE void omega_out(const kernel_work *w, const body_table *b, int i, int
     const real *R = w->b[i].R;
     real p[3], back[3];
     if (!b->parent) {
-        SOAI_UNROLL for (int j = 0; j < ABI_SIZE; ++j) out[j] = REAL(0);
+        SOAI_UNROLL
+        for (int j = 0; j < ABI_SIZE; ++j)
+            out[j] = REAL(0);
         return;
     }
     const real turned[9] = {R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]};
     joint_origin(w, b, i, kind, p);
     rot_tmul(R, p, back);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) back[j] = -back[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        back[j] = -back[j];
     abi_in_add(turned, back, w->b[b->parent].P, nothing, out);
 }
 
 /* Omega(i) from its parent's. */
-SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv) {
+SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_table *b, int i,
+                            int kind, int nv) {
     const real *U = w->U + 6 * b->iv;
     real plus[ABI_SIZE], Dinv[36], G[36], *O = w->b[i].P;
     omega_out(w, b, i, kind, plus);
     for (int c = 0; c < nv; ++c) { /* columns of D^-1 and of G = U D^-1 */
-        for (int j = 0; j < nv; ++j) Dinv[nv * c + j] = REAL(j == c);
+        for (int j = 0; j < nv; ++j)
+            Dinv[nv * c + j] = REAL(j == c);
         step_hinge_solve(w, b, nv, Dinv + nv * c);
         v6_zero(G + 6 * c);
-        for (int j = 0; j < nv; ++j) v6_add_scaled(Dinv[nv * c + j], U + 6 * j, G + 6 * c);
+        for (int j = 0; j < nv; ++j)
+            v6_add_scaled(Dinv[nv * c + j], U + 6 * j, G + 6 * c);
     }
     if (ON_AXIS(kind) || kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) {
         /* H* = columns of 1, so 1 - G H is 1 but for those columns, which are u = e - g */
         const int first = ON_AXIS(kind) ? AXIS_OF(kind) : 0;
-        SOAI_UNROLL for (int j = 0; j < ABI_SIZE; ++j) O[j] = plus[j];
+        SOAI_UNROLL
+        for (int j = 0; j < ABI_SIZE; ++j)
+            O[j] = plus[j];
         for (int c = 0; c < nv; ++c) {
-            SOAI_UNROLL for (int j = 0; j < 6; ++j) G[6 * c + j] = REAL(j == first + c) - G[6 * c + j];
+            SOAI_UNROLL
+            for (int j = 0; j < 6; ++j)
+                G[6 * c + j] = REAL(j == first + c) - G[6 * c + j];
         }
         for (int c = 0; c < nv; ++c) {
             real y[6];
             omega_mul(plus, G + 6 * c, y);
-            SOAI_UNROLL for (int r = 0; r < 6; ++r) {
+            SOAI_UNROLL
+            for (int r = 0; r < 6; ++r) {
                 if (r < first || r >= first + nv) omega_set(O, r, first + c, y[r]);
             }
-            for (int d = 0; d <= c; ++d) omega_set(O, first + d, first + c, v6_dot(G + 6 * d, y) + Dinv[nv * c + d]);
+            for (int d = 0; d <= c; ++d)
+                omega_set(O, first + d, first + c, v6_dot(G + 6 * d, y) + Dinv[nv * c + d]);
         }
         return;
     }
     real H[36], F[36];
-    for (int c = 0; c < nv; ++c) step_column(k, w, b, kind, c, H + 6 * c);
+    for (int c = 0; c < nv; ++c)
+        step_column(k, w, b, kind, c, H + 6 * c);
     for (int c = 0; c < 6; ++c) { /* columns of 1 - G H */
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) F[6 * c + j] = REAL(j == c);
-        for (int d = 0; d < nv; ++d) v6_add_scaled(-H[6 * d + c], G + 6 * d, F + 6 * c);
+        SOAI_UNROLL
+        for (int j = 0; j < 6; ++j)
+            F[6 * c + j] = REAL(j == c);
+        for (int d = 0; d < nv; ++d)
+            v6_add_scaled(-H[6 * d + c], G + 6 * d, F + 6 * c);
     }
     for (int c = 0; c < 6; ++c) {
         real y[6], h[6], x;
         omega_mul(plus, F + 6 * c, y);
-        for (int d = 0; d < nv; ++d) h[d] = H[6 * d + c];
+        for (int d = 0; d < nv; ++d)
+            h[d] = H[6 * d + c];
         step_hinge_solve(w, b, nv, h); /* D^-1 H e_c */
         for (int r = 0; r <= c; ++r) {
             x = v6_dot(F + 6 * r, y);
-            for (int d = 0; d < nv; ++d) x += H[6 * d + r] * h[d];
+            for (int d = 0; d < nv; ++d)
+                x += H[6 * d + r] * h[d];
             omega_set(O, r, c, x);
         }
     }
 }
 
 /* Columns of psi(parent, i) psi, psi the six columns given. */
-SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_table *b, int i, int kind, int nv,
-                          real *psi) {
+SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_table *b, int i,
+                          int kind, int nv, real *psi) {
     for (int c = 0; c < 6; ++c) {
         real x[6];
         v6_copy(psi + 6 * c, x);
@@ -113,23 +141,30 @@ SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_
     }
 }
 /* Columns of psi(to, from), six numbers each; `to` carries `from`. */
-SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from, int to, real *psi) {
-    for (int j = 0; j < 36; ++j) psi[j] = REAL(j % 7 == 0);
+SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from, int to,
+                             real *psi) {
+    for (int j = 0; j < 36; ++j)
+        psi[j] = REAL(j % 7 == 0);
     for (int i = from; i != to; i = k->body[i].parent) {
         const body_table *b = k->body + i;
         WITH_KIND(b, psi_step(k, w, b, i, kind, nv, psi))
     }
 }
 
-/* Where the frame is on its body: forces in the axes asked for, at its origin, come to the body by phi of R and p. */
-SOAI_INLINE void frame_place(const kernel_work *w, const soai_task_frames *t, int f, real R[9], real p[3]) {
+/* Where the frame is on its body: forces in the axes asked for, at its origin, come to the body by
+ * phi of R and p. */
+SOAI_INLINE void frame_place(const kernel_work *w, const soai_task_frames *t, int f, real R[9],
+                             real p[3]) {
     const soai_frame_row *row = soai_task_row(t, f);
     const real *Rw = w->Rw + 9 * row->body;
-    for (int j = 0; j < 9; ++j) R[j] = soai_task_world(t, f) ? Rw[3 * (j % 3) + j / 3] : REAL(row->R[j]);
-    for (int j = 0; j < 3; ++j) p[j] = REAL(row->p[j]);
+    for (int j = 0; j < 9; ++j)
+        R[j] = soai_task_world(t, f) ? Rw[3 * (j % 3) + j / 3] : REAL(row->R[j]);
+    for (int j = 0; j < 3; ++j)
+        p[j] = REAL(row->p[j]);
 }
 
-/* Omega of every body on the paths, the list of nodes in ascending order, the node above each, psi between them. */
+/* Omega of every body on the paths, the list of nodes in ascending order, the node above each, psi
+ * between them. */
 enum { PATH = 1, NODE = 2, SEEN = 3 }; /* marks; SEEN + f: an ancestor of frame f */
 SOAI_INLINE int add_node(const soai_task_frames *t, int i, int nodes) {
     if (t->mark[i] == NODE) return nodes;
@@ -139,12 +174,16 @@ SOAI_INLINE int add_node(const soai_task_frames *t, int i, int nodes) {
 }
 SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task_frames *t) {
     int nodes = 0, world = 0;
-    for (int f = 0; f < t->count; ++f) world |= soai_task_world(t, f);
+    for (int f = 0; f < t->count; ++f)
+        world |= soai_task_world(t, f);
     for (int f = 0; f < t->count; ++f) {
         const int body = soai_task_row(t, f)->body;
         int length = 0, i = body;
         if (!body) continue;
-        for (; i && !t->mark[i]; i = k->body[i].parent) t->mark[i] = PATH, t->path[length++] = i;
+        for (; i && !t->mark[i]; i = k->body[i].parent) {
+            t->mark[i] = PATH;
+            t->path[length++] = i;
+        }
         if (i) nodes = add_node(t, i, nodes);
         nodes = add_node(t, body, nodes);
         while (length--) {
@@ -157,13 +196,15 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
     for (int a = 1; a < nodes; ++a) { /* there are few */
         const int i = t->node[a];
         int at = a;
-        for (; at && t->node[at - 1] > i; --at) t->node[at] = t->node[at - 1];
+        for (; at && t->node[at - 1] > i; --at)
+            t->node[at] = t->node[at - 1];
         t->node[at] = i;
     }
     for (int a = 0; a < nodes; ++a) {
         const int i = t->node[a];
         int u = k->body[i].parent;
-        while (u && t->mark[u] != NODE) u = k->body[u].parent;
+        while (u && t->mark[u] != NODE)
+            u = k->body[u].parent;
         t->up[i] = u;
         if (u) psi_columns(k, w, i, u, w->B + 36 * i);
     }
@@ -171,21 +212,25 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
 }
 
 /* Omega(frame f, node), rows of six numbers in E of the node. */
-SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int nodes, const real R[9],
-                           const real p[3]) {
+SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int nodes,
+                           const real R[9], const real p[3]) {
     real x[36];
     for (int r = 0; r < 6; ++r) { /* unit forces on the frame */
-        const real unit[6] = {REAL(r == 0), REAL(r == 1), REAL(r == 2), REAL(r == 3), REAL(r == 4), REAL(r == 5)};
+        const real unit[6] = {REAL(r == 0), REAL(r == 1), REAL(r == 2),
+                              REAL(r == 3), REAL(r == 4), REAL(r == 5)};
         v6_zero(x + 6 * r);
         force_in_add(R, p, unit, x + 6 * r);
     }
-    for (int i = soai_task_row(t, f)->body; i; i = t->up[i]) { /* itself and its ancestors: x' psi' Omega */
+    /* itself and its ancestors: x' psi' Omega */
+    for (int i = soai_task_row(t, f)->body; i; i = t->up[i]) {
         t->mark[i] = SEEN + f;
-        for (int r = 0; r < 6; ++r) omega_mul(w->b[i].P, x + 6 * r, w->E + 36 * i + 6 * r);
+        for (int r = 0; r < 6; ++r)
+            omega_mul(w->b[i].P, x + 6 * r, w->E + 36 * i + 6 * r);
         for (int r = 0; t->up[i] && r < 6; ++r) {
             real y[6];
             v6_zero(y);
-            for (int c = 0; c < 6; ++c) v6_add_scaled(x[6 * r + c], w->B + 36 * i + 6 * c, y);
+            for (int c = 0; c < 6; ++c)
+                v6_add_scaled(x[6 * r + c], w->B + 36 * i + 6 * c, y);
             v6_copy(y, x + 6 * r);
         }
     }
@@ -193,12 +238,14 @@ SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int
         const int i = t->node[a], u = t->up[i];
         if (t->mark[i] == SEEN + f) continue;
         for (int j = 0; j < 36; ++j)
-            w->E[36 * i + j] = u ? v6_dot(w->E + 36 * u + 6 * (j / 6), w->B + 36 * i + 6 * (j % 6)) : REAL(0);
+            w->E[36 * i + j] =
+                u ? v6_dot(w->E + 36 * u + 6 * (j / 6), w->B + 36 * i + 6 * (j % 6)) : REAL(0);
     }
 }
 
 /* Omega -= z z' / d, z the motions of the frames in V. */
-SOAI_INLINE void omega_subtract(const kernel_work *w, const soai_task_frames *t, real d, real *Omega) {
+SOAI_INLINE void omega_subtract(const kernel_work *w, const soai_task_frames *t, real d,
+                                real *Omega) {
     const size_t n = 6 * (size_t)t->count;
     for (int f = 0; f < t->count; ++f)
         for (int g = 0; g < t->count; ++g) {
@@ -210,22 +257,26 @@ SOAI_INLINE void omega_subtract(const kernel_work *w, const soai_task_frames *t,
             frame_place(w, t, g, R, p);
             motion_out(R, p, w->b[bg].V, y);
             for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < 6; ++c) Omega[n * (size_t)(6 * f + r) + (size_t)(6 * g + c)] -= z[r] * y[c] / d;
+                for (int c = 0; c < 6; ++c)
+                    Omega[n * (size_t)(6 * f + r) + (size_t)(6 * g + c)] -= z[r] * y[c] / d;
         }
 }
 /* Y W^-1 Y' = sum y y' / d, with W = L d L' and y = Y (row of L^-1)'. */
-SOAI_INLINE void omega_mimic(const view_table *k, kernel_work *w, const soai_task_frames *t, real *Omega) {
+SOAI_INLINE void omega_mimic(const view_table *k, kernel_work *w, const soai_task_frames *t,
+                             real *Omega) {
     const int nm = k->nm, all = k->nv;
     for (int r = 0; r < nm; ++r) {
         real *row = w->x, *y = w->e;
         row[r] = REAL(1);
         for (int m = r - 1; m >= 0; --m) {
             row[m] = REAL(0);
-            for (int s = m + 1; s <= r; ++s) row[m] -= row[s] * w->W[nm * s + m];
+            for (int s = m + 1; s <= r; ++s)
+                row[m] -= row[s] * w->W[nm * s + m];
         }
         for (int j = 0; j < all; ++j) {
             y[j] = REAL(0);
-            for (int m = 0; m <= r; ++m) y[j] += row[m] * w->Y[m * all + j];
+            for (int m = 0; m <= r; ++m)
+                y[j] += row[m] * w->Y[m * all + j];
         }
         v6_zero(w->b[0].V);
         for (int i = 1; i <= k->nb; ++i) {
@@ -238,7 +289,8 @@ SOAI_INLINE void omega_mimic(const view_table *k, kernel_work *w, const soai_tas
 }
 
 /* All blocks, 6 count x 6 count. */
-SOAI_SWEEP void compliance(const view_table *k, kernel_work *w, const soai_task_frames *t, real *Omega) {
+SOAI_SWEEP void compliance(const view_table *k, kernel_work *w, const soai_task_frames *t,
+                           real *Omega) {
     const size_t n = 6 * (size_t)t->count;
     const int nodes = omega_nodes(k, w, t);
     for (int f = 0; f < t->count; ++f) {
@@ -263,7 +315,8 @@ SOAI_SWEEP void compliance(const view_table *k, kernel_work *w, const soai_task_
     }
     if (k->nm) omega_mimic(k, w, t, Omega);
     for (int f = 0; f < t->count; ++f)
-        for (int i = soai_task_row(t, f)->body; i && t->mark[i]; i = k->body[i].parent) t->mark[i] = 0;
+        for (int i = soai_task_row(t, f)->body; i && t->mark[i]; i = k->body[i].parent)
+            t->mark[i] = 0;
 }
 
 #endif

@@ -1,8 +1,10 @@
-/* operator_program.h  what a plan hands to the kernels: sweeps of per-body operations on vectors ("slots"). */
+/* operator_program.h  what a plan hands to the kernels: sweeps of per-body operations on vectors
+ *                     ("slots"). */
 #ifndef SOAI_PROGRAM_H
 #define SOAI_PROGRAM_H
 
-/* code, spaces from -> to, way: in(ward), out(ward) or 0 for any, whether it accumulates into the parent */
+/* code, spaces from -> to, way: in(ward), out(ward) or 0 for any, whether it accumulates into the
+ * parent */
 #define SOAI_OPS(X)                                   \
     X(OP_PHI, LINK, LINK, 1)                          \
     X(OP_PHI_T, LINK, LINK, -1)                       \

@@ -1,7 +1,8 @@
-/* operator_sweep.h  one sweep of a planned expression: for every body, the operations in their order.
+/* operator_sweep.h  one sweep of a planned expression: for every body, the operations in their
+ *                   order.
  *
- * The steps are those of the hand-written sweeps (steps.h, joint.h).  Inward operations add into the parent's entry of
- * their result, which the caller has set to zero.                                                                    */
+ * The steps are those of the hand-written sweeps (steps.h, joint.h).  Inward operations add into
+ * the parent's entry of their result, which the caller has set to zero. */
 #ifndef SOAI_EXEC_H
 #define SOAI_EXEC_H
 #include "operator_program.h"
@@ -14,18 +15,20 @@ SOAI_INLINE void block_multiply(int n, const real *D, real *x) {
     real y[6];
     for (int i = 0; i < n; ++i) {
         y[i] = x[i];
-        for (int m = i + 1; m < n; ++m) y[i] += D[n * m + i] * x[m];
+        for (int m = i + 1; m < n; ++m)
+            y[i] += D[n * m + i] * x[m];
         y[i] = y[i] * D[n * i + i];
     }
     for (int i = 0; i < n; ++i) {
         x[i] = y[i];
-        for (int m = 0; m < i; ++m) x[i] += D[n * i + m] * y[m];
+        for (int m = 0; m < i; ++m)
+            x[i] += D[n * i + m] * y[m];
     }
 }
 
-SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                           const soai_op *ops, int count, const soai_tips *tips, const double *thd,
-                           const double *fext) {
+SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i,
+                           int kind, int nv, const soai_op *ops, int count, const soai_tips *tips,
+                           const double *thd, const double *fext) {
     const real *R = w->b[i].R, *p = w->b[i].p;
     for (int o = 0; o < count; ++o) {
         const soai_op *op = ops + o;
@@ -33,11 +36,13 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
         real *y = op->out + 6 * i, *yj = op->out + b->iv, t[6];
         switch (op->code) {
         case OP_PHI:
-            for (int j = 0; j < 6; ++j) y[j] += x[j];
+            for (int j = 0; j < 6; ++j)
+                y[j] += x[j];
             if (b->parent) force_in_add(R, p, y, op->out + 6 * b->parent);
             break;
         case OP_PSI:
-            for (int j = 0; j < 6; ++j) t[j] = y[j] += x[j];
+            for (int j = 0; j < 6; ++j)
+                t[j] = y[j] += x[j];
             if (!b->parent) break;
             step_pass_force(k, w, b, kind, nv, t);
             force_in_add(R, p, t, op->out + 6 * b->parent);
@@ -49,13 +54,16 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             else
                 v6_zero(t);
             if (b->parent && op->code == OP_PSI_T) step_pass_motion(k, w, b, kind, nv, t);
-            for (int j = 0; j < 6; ++j) y[j] = x[j] + t[j];
+            for (int j = 0; j < 6; ++j)
+                y[j] = x[j] + t[j];
             break;
         case OP_SHIFT:
-            for (int j = 0; b->parent && j < 6; ++j) op->out[6 * b->parent + j] += x[j];
+            for (int j = 0; b->parent && j < 6; ++j)
+                op->out[6 * b->parent + j] += x[j];
             break;
         case OP_SHIFT_T:
-            for (int j = 0; j < 6; ++j) y[j] = b->parent ? op->a[6 * b->parent + j] : REAL(0);
+            for (int j = 0; j < 6; ++j)
+                y[j] = b->parent ? op->a[6 * b->parent + j] : REAL(0);
             break;
         case OP_X:
             v6_zero(t);
@@ -69,40 +77,48 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             joint_add(k, w, b, kind, nv, xj, y);
             break;
         case OP_G:
-            for (int c = 0; c < nv; ++c) t[c] = xj[c];
+            for (int c = 0; c < nv; ++c)
+                t[c] = xj[c];
             step_hinge_solve(w, b, nv, t);
             v6_zero(y);
-            for (int c = 0; c < nv; ++c) v6_add_scaled(t[c], w->U + 6 * (b->iv + c), y);
+            for (int c = 0; c < nv; ++c)
+                v6_add_scaled(t[c], w->U + 6 * (b->iv + c), y);
             break;
         case OP_G_T:
-            for (int c = 0; c < nv; ++c) yj[c] = v6_dot(w->U + 6 * (b->iv + c), x);
+            for (int c = 0; c < nv; ++c)
+                yj[c] = v6_dot(w->U + 6 * (b->iv + c), x);
             step_hinge_solve(w, b, nv, yj);
             break;
         case OP_P: abi_mul(w->b[i].P, x, y); break;
         case OP_M: rigid_mul_k(b->M, x, y); break;
         case OP_MC: rigid_mul(op->b + 10 * i, x, y); break;
         case OP_D:
-            for (int c = 0; c < nv; ++c) yj[c] = xj[c];
+            for (int c = 0; c < nv; ++c)
+                yj[c] = xj[c];
             if (nv == 1)
                 yj[0] = yj[0] / w->D[b->id];
             else
                 block_multiply(nv, w->D + b->id, yj);
             break;
         case OP_DINV:
-            for (int c = 0; c < nv; ++c) yj[c] = xj[c];
+            for (int c = 0; c < nv; ++c)
+                yj[c] = xj[c];
             step_hinge_solve(w, b, nv, yj);
             break;
         case OP_JR:
-            for (int c = 0; c < nv; ++c) yj[c] = k->dof[b->iv + c].armature * xj[c];
+            for (int c = 0; c < nv; ++c)
+                yj[c] = k->dof[b->iv + c].armature * xj[c];
             break;
         case OP_B:
             v6_zero(y);
             for (int f = 0; f < tips->count; ++f)
-                if (tips->body[f] == i) force_in_add(tips->R + 9 * f, tips->p + 3 * f, op->a + 6 * f, y);
+                if (tips->body[f] == i)
+                    force_in_add(tips->R + 9 * f, tips->p + 3 * f, op->a + 6 * f, y);
             break;
         case OP_B_T:
             for (int f = 0; f < tips->count; ++f)
-                if (tips->body[f] == i) motion_out(tips->R + 9 * f, tips->p + 3 * f, x, op->out + 6 * f);
+                if (tips->body[f] == i)
+                    motion_out(tips->R + 9 * f, tips->p + 3 * f, x, op->out + 6 * f);
             break;
         case OP_E:
             if (b->parent)
@@ -119,15 +135,22 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             const real *z;
             int n = 6, first = 6 * i;
             if (op->space == EXEC_BASE) break; /* done before the sweep */
-            if (op->space == EXEC_JOINT) n = nv, first = b->iv;
+            if (op->space == EXEC_JOINT) {
+                n = nv;
+                first = b->iv;
+            }
             if (op->space == EXEC_TIP) {
                 for (int f = 0; f < tips->count; ++f)
                     for (int j = 0; tips->body[f] == i && j < 6; ++j)
-                        op->out[6 * f + j] = op->x * op->a[6 * f + j] + (op->b ? op->y * op->b[6 * f + j] : 0);
+                        op->out[6 * f + j] =
+                            op->x * op->a[6 * f + j] + (op->b ? op->y * op->b[6 * f + j] : 0);
                 break;
             }
-            x = op->a + first, z = op->b ? op->b + first : 0, y = op->out + first;
-            for (int j = 0; j < n; ++j) y[j] = z ? op->x * x[j] + op->y * z[j] : op->x * x[j];
+            x = op->a + first;
+            z = op->b ? op->b + first : 0;
+            y = op->out + first;
+            for (int j = 0; j < n; ++j)
+                y[j] = z ? op->x * x[j] + op->y * z[j] : op->x * x[j];
             break;
         }
         default: break;
@@ -135,8 +158,9 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
     }
 }
 
-SOAI_SWEEP void exec_sweep(const view_table *k, kernel_work *w, int inward, const soai_op *ops, int count,
-                           const soai_tips *tips, const double *thd, const double *fext) {
+SOAI_SWEEP void exec_sweep(const view_table *k, kernel_work *w, int inward, const soai_op *ops,
+                           int count, const soai_tips *tips, const double *thd,
+                           const double *fext) {
     for (int n = 1; n <= k->nb; ++n) {
         const int i = inward ? k->nb + 1 - n : n;
         const body_table *b = k->body + i;

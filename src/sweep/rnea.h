@@ -1,19 +1,22 @@
 /* rnea.h  inverse dynamics, O(n):  T = H phi [M phi* (H* vdot + a) + b + B f(0)]
  *
  * passes  outward w, wdot, a, f | inward T
- * source  RK88-I (2.1) to (2.13), the vector form, which needs no linear velocities; in operator form (2.24) to (2.30),
- *         (3.19); R87 (16) to (21); FO00 (1) to (8)
- * ours    with a the acceleration of the body's origin (gravity as a base acceleration), the acceleration of a point r
- *         of the body is a + U r,  U = [wdot] + [w][w],  [x] the cross-product matrix: nine numbers per body that serve
- *         the child's origin and the body's own force.  External wrenches act on the body (minus).
- * writes  R p V(angular) A(angular spatial, linear of the origin) P(U) f                                            */
+ * source  RK88-I (2.1) to (2.13), the vector form, which needs no linear velocities; in operator
+ *         form (2.24) to (2.30), (3.19); R87 (16) to (21); FO00 (1) to (8)
+ * ours    with a the acceleration of the body's origin (gravity as a base acceleration), the
+ *         acceleration of a point r of the body is a + U r,  U = [wdot] + [w][w],  [x] the
+ *         cross-product matrix: nine numbers per body that serve the child's origin and the body's
+ *         own force.  External wrenches act on the body (minus).
+ * writes  R p V(angular) A(angular spatial, linear of the origin) P(U) f */
 #ifndef SOAI_RNEA_H
 #define SOAI_RNEA_H
 #include "steps.h"
 
-/* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2), (2.4), (2.5). */
-SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                                    const real *v_tree, const real *a_tree, real omega[3], real A[6]) {
+/* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2), (2.4),
+ * (2.5). */
+SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i,
+                                    int kind, int nv, const real *v_tree, const real *a_tree,
+                                    real omega[3], real A[6]) {
     body_work *own = PASSED(w, b, i);
     const body_work *in = PASSED_IN(w, b);
     real turn[2];
@@ -22,48 +25,60 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
         const real *U = in->P;
         real p[3], at[3];
         joint_rot_back(kind, R, in->A, A);
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] = in->A[3 + j];
+        SOAI_UNROLL
+        for (int j = 0; j < 3; ++j)
+            at[j] = in->A[3 + j];
         if (!IS_PIVOT(kind)) {
             joint_origin(w, b, i, kind, p);
-            SOAI_UNROLL for (int j = 0; j < 3; ++j) at[j] +=
-                U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
+            SOAI_UNROLL
+            for (int j = 0; j < 3; ++j)
+                at[j] += U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
         }
         joint_rot_back(kind, R, at, A + 3);
     } else {
-        SOAI_UNROLL for (int j = 0; j < 3; ++j) A[j] = REAL(0);
+        SOAI_UNROLL
+        for (int j = 0; j < 3; ++j)
+            A[j] = REAL(0);
         joint_rot_back(kind, R, in->A + 3, A + 3);
     }
     step_turning(k, w, b, i, kind, nv, in->V, v_tree, omega);
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) own->V[j] = omega[j];
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        own->V[j] = omega[j];
     v6_copy(A, own->A);
 }
 
-/* U = [wdot] + [w][w], kept for the children off its origin; f = [I wdot + w x I w + h x a;  m a + U h].  RK88-I (2.6), (2.9), (2.10), (2.12).  With
- * the entries of U the first of these is (x)  Ixx wdot_x + (Izz - Iyy) wy wz - Ixy Uzx + Ixz Uyx + Iyz (Uyy - Uzz). */
-SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real U[9], real f[6]) {
+/* U = [wdot] + [w][w], kept for the children off its origin; f = [I wdot + w x I w + h x a;  m a +
+ * U h].  RK88-I (2.6), (2.9), (2.10), (2.12).  With the entries of U the first of these is (x)  Ixx
+ * wdot_x + (Izz - Iyy) wy wz - Ixy Uzx + Ixz Uyx + Iyz (Uyy - Uzz). */
+SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real U[9],
+                                   real f[6]) {
     const konst m = b->M[0], *h = b->M + 1, *I = b->M + 4;
     const real *a = A + 3;
     const real xx = o[0] * o[0], yy = o[1] * o[1], zz = o[2] * o[2];
     const real xy = o[0] * o[1], xz = o[0] * o[2], yz = o[1] * o[2];
     const real u[9] = {-(yy + zz), xy - A[2], xz + A[1], xy + A[2], -(xx + zz),
                        yz - A[0],  xz - A[1], yz + A[0], -(xx + yy)};
-    f[0] = I[XX] * A[0] + I[ZZ] * yz - I[YY] * yz - I[XY] * u[6] + I[XZ] * u[3] + I[YZ] * (yy - zz) +
-           (h[1] * a[2] - h[2] * a[1]);
-    f[1] = I[YY] * A[1] + I[XX] * xz - I[ZZ] * xz - I[YZ] * u[1] + I[XY] * u[7] + I[XZ] * (zz - xx) +
-           (h[2] * a[0] - h[0] * a[2]);
-    f[2] = I[ZZ] * A[2] + I[YY] * xy - I[XX] * xy - I[XZ] * u[5] + I[YZ] * u[2] + I[XY] * (xx - yy) +
-           (h[0] * a[1] - h[1] * a[0]);
-    SOAI_UNROLL for (int j = 0; j < 3; ++j) f[3 + j] =
-        m * a[j] + u[3 * j] * h[0] + u[3 * j + 1] * h[1] + u[3 * j + 2] * h[2];
+    f[0] = I[XX] * A[0] + I[ZZ] * yz - I[YY] * yz - I[XY] * u[6] + I[XZ] * u[3] +
+           I[YZ] * (yy - zz) + (h[1] * a[2] - h[2] * a[1]);
+    f[1] = I[YY] * A[1] + I[XX] * xz - I[ZZ] * xz - I[YZ] * u[1] + I[XY] * u[7] +
+           I[XZ] * (zz - xx) + (h[2] * a[0] - h[0] * a[2]);
+    f[2] = I[ZZ] * A[2] + I[YY] * xy - I[XX] * xy - I[XZ] * u[5] + I[YZ] * u[2] +
+           I[XY] * (xx - yy) + (h[0] * a[1] - h[1] * a[0]);
+    SOAI_UNROLL
+    for (int j = 0; j < 3; ++j)
+        f[3 + j] = m * a[j] + u[3 * j] * h[0] + u[3 * j + 1] * h[1] + u[3 * j + 2] * h[2];
     if (b->levers) {
-        SOAI_UNROLL for (int j = 0; j < 9; ++j) U[j] = u[j];
+        SOAI_UNROLL
+        for (int j = 0; j < 9; ++j)
+            U[j] = u[j];
     }
 }
 
 /* One body of the outward sweep: its motion, then its force. */
-SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *q,
-                              const real *v, const real *a, const real *fext) {
+SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_table *b, int i,
+                              const real *q, const real *v, const real *a, const real *fext) {
     real omega[3], A[6], *f = w->b[i].f;
     WITH_ALIGNED_KIND(b, {
         joint_position(k, w, b, i, kind, q);
@@ -71,37 +86,42 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
     })
     step_vector_force(b, omega, A, PASSED(w, b, i)->P, f);
     if (fext) {
-        SOAI_UNROLL for (int j = 0; j < 6; ++j) f[j] -= fext[6 * (i - 1) + j];
+        SOAI_UNROLL
+        for (int j = 0; j < 6; ++j)
+            f[j] -= fext[6 * (i - 1) + j];
     }
     if (b->rotor && b->parent) {
         const body_work *in = PASSED_IN(w, b);
         real *f_in = w->b[b->parent].f;
         step_rotor_gyro(k, b, v, in->V, f_in);
-        for (int j = 0; j < 3; ++j) f_in[j] += k->dof[b->iv].rotor[j] * a[b->iv];
+        for (int j = 0; j < 3; ++j)
+            f_in[j] += k->dof[b->iv].rotor[j] * a[b->iv];
         w->e[b->iv] = REAL(0);
-        for (int j = 0; j < 3; ++j) w->e[b->iv] += k->dof[b->iv].rotor[j] * in->A[j];
+        for (int j = 0; j < 3; ++j)
+            w->e[b->iv] += k->dof[b->iv].rotor[j] * in->A[j];
     }
 }
 /* One body of the inward sweep: T = H f + rotor, f(parent) += phi f. */
-SOAI_INLINE void rnea_pass(const view_table *k, kernel_work *w, const body_table *b, int i, int kind, int nv,
-                           const real *a, real *tau) {
+SOAI_INLINE void rnea_pass(const view_table *k, kernel_work *w, const body_table *b, int i,
+                           int kind, int nv, const real *a, real *tau) {
     const real *f = w->b[i].f;
     real x[6];
     joint_project(k, w, b, kind, nv, f, x);
-    SOAI_UNROLL for (int j = 0; j < nv; ++j) {
+    SOAI_UNROLL
+    for (int j = 0; j < nv; ++j) {
         tau[b->iv + j] = x[j];
         if (!ON_AXIS(kind)) /* no rotor there */
             tau[b->iv + j] += (nv == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];
     }
     if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f);
 }
-SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_table *b, int i, const real *a,
-                             real *tau) {
+SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_table *b, int i,
+                             const real *a, real *tau) {
     WITH_ALIGNED_KIND(b, rnea_pass(k, w, b, i, kind, nv, a, tau))
     if (b->rotor && b->parent) tau[b->iv] += w->e[b->iv];
 }
-SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v, const real *a, const real *fext,
-                    real *tau) {
+SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v,
+                    const real *a, const real *fext, real *tau) {
     angles(k, w, q);
     base_acceleration(k, w->b[0].A);
     SOAI_OUTWARD(k, rnea_outward(k, w, b, i, q, v, a, fext))
@@ -121,15 +141,18 @@ SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, rea
         v6_copy(A, w->b[i].A);
         rigid_mul_k(b->M, A, w->b[i].f);
         if (b->rotor && b->parent)
-            for (int j = 0; j < 3; ++j) w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * x[b->iv];
+            for (int j = 0; j < 3; ++j)
+                w->b[b->parent].f[j] += k->dof[b->iv].rotor[j] * x[b->iv];
     }
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
         real t[6];
         WITH_KIND(b, joint_project(k, w, b, kind, nv, w->b[i].f, t))
-        for (int j = 0; j < b->nv; ++j) y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];
+        for (int j = 0; j < b->nv; ++j)
+            y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];
         if (b->rotor && b->parent)
-            for (int j = 0; j < 3; ++j) y[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
+            for (int j = 0; j < 3; ++j)
+                y[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];
         if (b->parent) force_in_add(w->b[i].R, w->b[i].p, w->b[i].f, w->b[b->parent].f);
     }
 }

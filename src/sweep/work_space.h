@@ -1,8 +1,9 @@
 /* work_space.h  what every sweep shares: the number type, the model's tables and the work space.
  *
- * The work space is one struct per body and a set of arrays of `real`, laid out once by kernel_layout from the list
- * below; the list is also the documentation of what a sweep may leave for the next.  Sizes: B per body (world included), Q per tree coordinate, V
- * per tree degree of freedom, D per entry of the D blocks, N per row of mimic.                                                           */
+ * The work space is one struct per body and a set of arrays of `real`, laid out once by
+ * kernel_layout from the list below; the list is also the documentation of what a sweep may leave
+ * for the next.  Sizes: B per body (world included), Q per tree coordinate, V per tree degree of
+ * freedom, D per entry of the D blocks, N per row of mimic. */
 #ifndef SOAI_KERNEL_H
 #define SOAI_KERNEL_H
 #include "../spatial/algebra.h"
@@ -19,37 +20,44 @@ typedef soai_dof_double dof_table;
 typedef soai_view_double view_table;
 #endif
 
-/* One per body, the world included: what the outward and inward sweeps pass along.  Kept together so that a sweep
- * touches two places, the body's and its parent's. */
+/* One per body, the world included: what the outward and inward sweeps pass along.  Kept together
+ * so that a sweep touches two places, the body's and its parent's. */
 typedef struct body_work {
-    real P[24];      /* articulated inertia (ABI_SIZE numbers); composite (crba); U (rnea)           */
-    real R[9], p[3]; /* rotation body to parent, body's origin in the parent          joint_position */
-    real V[6];       /* spatial velocity, body axes; rnea, aba: its first three alone step_velocity  */
-    real A[6];       /* acceleration (gravity as the base's): rnea, aba classical, else spatial      */
-    real f[6];       /* force through the joint (rnea); z (aba)                       rnea, aba      */
+    real P[24];      /* articulated inertia (ABI_SIZE numbers); composite (crba); U (rnea) */
+    real R[9], p[3]; /* rotation body to parent, body's origin in the parent
+                      * joint_position */
+    real V[6];       /* spatial velocity, body axes; rnea, aba: its first three alone
+                      * step_velocity */
+    real A[6];       /* acceleration (gravity as the base's): rnea, aba classical, else spatial */
+    real f[6];       /* force through the joint (rnea); z (aba)                       rnea, aba */
     real pad[2];
 } body_work;
 
-/*   name  size        what it holds                                                written by            */
-#define SOAI_WORK_LIST(X)                                                                                       \
-    X(c, 6 * B)      /* a of the papers: V x H*v, apparent rate of H*; aba: lever, 3 of 6    kinematics, aba */ \
-    X(H, 6 * V)      /* columns of H* where they depend on q                        joint_position         */   \
-    X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba                    */   \
-    X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba                    */   \
-    X(e, 1 * V)      /* innovations; what the parent's motion asks of a rotor       aba, rnea              */   \
-    X(x, 1 * V)      /* a tree vector of the caller's                                                     */    \
-    X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics             */   \
-    X(pw, 3 * B)     /* position of the same                                        kinematics             */   \
-    X(S, 6 * V + 3)  /* columns of H* in world (or root) axes (crba: six rows)      crba, derivatives      */   \
-    X(F, 6 * V)      /* change of velocity with q                                   derivatives            */   \
-    X(Z, 6 * V)      /* change of acceleration with v                               derivatives            */   \
-    X(B, 36 * B)     /* composite d(force)/d(velocity)                              derivatives            */   \
-    X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives            */   \
-    X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints                                 mimic_prepare          */   \
-    X(W, 1 * N * N)  /* G M^-1 G', factored                                         mimic_prepare          */   \
-    X(sine, Q + 3)   /* of every tree coordinate that is an angle                   angles                 */   \
-    X(cosine, Q + 3) /* the same                                                    angles                 */   \
-    X(G, 6 * V)      /* G = U D^-1 (columns)                                        aba                    */
+/*   name  size        what it holds                                                written by */
+#define SOAI_WORK_LIST(X)                                                                          \
+    X(c, 6 * B)      /* a of the papers: V x H*v, apparent rate of H*; aba: lever, 3 of 6 \
+                      * kinematics, aba */        \
+    X(H, 6 * V)      /* columns of H* where they depend on q \
+                      * joint_position */                                     \
+    X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba */         \
+    X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba */         \
+    X(e, 1 * V)      /* innovations; what the parent's motion asks of a rotor       aba, rnea */   \
+    X(x, 1 * V)      /* a tree vector of the caller's */                                           \
+    X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics */  \
+    X(pw, 3 * B)     /* position of the same                                        kinematics */  \
+    X(S, 6 * V + 3)  /* columns of H* in world (or root) axes (crba: six rows)      crba, \
+                      * derivatives */        \
+    X(F, 6 * V)      /* change of velocity with q                                   derivatives */ \
+    X(Z, 6 * V)      /* change of acceleration with v                               derivatives */ \
+    X(B, 36 * B)     /* composite d(force)/d(velocity)                              derivatives */ \
+    X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives */ \
+    X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints \
+                      * mimic_prepare */                                              \
+    X(W, 1 * N * N)  /* G M^-1 G', factored \
+                      * mimic_prepare */                                                      \
+    X(sine, Q + 3)   /* of every tree coordinate that is an angle                   angles */      \
+    X(cosine, Q + 3) /* the same                                                    angles */      \
+    X(G, 6 * V)      /* G = U D^-1 (columns)                                        aba */
 
 typedef struct kernel_work {
     body_work *b;
@@ -58,8 +66,9 @@ typedef struct kernel_work {
 #undef SOAI_WORK_FIELD_
 } kernel_work;
 
-/* The work of body i, and of its parent, as far as it only passes between neighbours: sums inward, A.  Lanes keep it by the
- * place on the path from the base (soai_level): limbs swept one after the other then use the same lines of the cache. */
+/* The work of body i, and of its parent, as far as it only passes between neighbours: sums inward,
+ * A.  Lanes keep it by the place on the path from the base (soai_level): limbs swept one after the
+ * other then use the same lines of the cache. */
 #if SOAI_LANES > 1
 #define PASSED(w, b, i) ((w)->b + (b)->path)
 #define PASSED_IN(w, b) ((w)->b + (b)->path_in)
@@ -70,9 +79,12 @@ typedef struct kernel_work {
 
 /* Numbers of `real` in all arrays; with memory, sets the pointers too. */
 SOAI_INLINE size_t kernel_layout(const view_table *k, kernel_work *w, real *memory) {
-    const size_t B = (size_t)k->nb + 1, Q = (size_t)k->nq, V = (size_t)k->nv, D = (size_t)k->nd, N = (size_t)k->nm;
+    const size_t B = (size_t)k->nb + 1, Q = (size_t)k->nq, V = (size_t)k->nv, D = (size_t)k->nd,
+                 N = (size_t)k->nm;
     size_t at = B * (sizeof(body_work) / sizeof(real));
-    (void)Q, (void)D, (void)N;
+    (void)Q;
+    (void)D;
+    (void)N;
     if (memory) w->b = (body_work *)(void *)memory;
 #define SOAI_WORK_PLACE_(name, size)   \
     if (memory) w->name = memory + at; \

@@ -1,4 +1,5 @@
-/* joint_types.h  soa_joint_type under names that need no public header (generated files have none). */
+/* joint_types.h  soa_joint_type under names that need no public header (generated files have
+ *                none). */
 #ifndef SOAI_JOINT_TYPES_H
 #define SOAI_JOINT_TYPES_H
 enum {

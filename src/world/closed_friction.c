@@ -17,10 +17,11 @@ static const double pinned_speed = 1e-8;
  * coordinates are separated from the sliding ones. */
 static const double softness = 1e-10;
 
-
 soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_work *work) {
     memset(r, 0, sizeof *r);
-    r->constraints = constraints, r->work = work, r->model = soa_constraints_model(constraints);
+    r->constraints = constraints;
+    r->work = work;
+    r->model = soa_constraints_model(constraints);
     r->nv = soa_model_nv(r->model);
     soa_constraint_def def;
     const size_t nv = (size_t)r->nv;
@@ -28,11 +29,13 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
     if (!up) return SOA_E_MEMORY;
     soai_losses(r->model, NULL, up, down);
     size_t n = 0;
-    for (size_t i = 0; i < nv; ++i) n += up[i] > 0 || down[i] > 0;
+    for (size_t i = 0; i < nv; ++i)
+        n += up[i] > 0 || down[i] > 0;
     for (int i = 0, seen = 0; seen < soa_constraints_count(constraints); ++i) {
         if (soa_constraints_get_def(constraints, i, &def)) continue;
         ++seen;
-        if (def.kind == SOA_LOOP && def.friction > 0) n += (size_t)(6 - soa_constraint_def_row_count(&def));
+        if (def.kind == SOA_LOOP && def.friction > 0)
+            n += (size_t)(6 - soa_constraint_def_row_count(&def));
     }
     if (!n) {
         free(up);
@@ -47,21 +50,34 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
         return SOA_E_MEMORY;
     }
     double *d = r->numbers;
-    r->N = d, d += n * nv;
-    r->A = d, d += n * n;
-    r->whole = d, d += n * n;
-    r->scratch = d, d += 2 * n * n + n;
-    r->hold = d, d += n;
-    r->x = d, d += n;
-    r->lo = d, d += n;
-    r->hi = d, d += n;
-    r->b = d, d += n;
-    r->free = d, d += n;
-    r->stuck = r->integers, r->state = r->stuck + n, r->pick = r->state + n;
+    r->N = d;
+    d += n * nv;
+    r->A = d;
+    d += n * n;
+    r->whole = d;
+    d += n * n;
+    r->scratch = d;
+    d += 2 * n * n + n;
+    r->hold = d;
+    d += n;
+    r->x = d;
+    d += n;
+    r->lo = d;
+    d += n;
+    r->hi = d;
+    d += n;
+    r->b = d;
+    d += n;
+    r->free = d;
+    d += n;
+    r->stuck = r->integers;
+    r->state = r->stuck + n;
+    r->pick = r->state + n;
     for (int i = 0; i < r->nv; ++i) {
         if (!(up[i] > 0 || down[i] > 0)) continue;
         d[i] = 1;
-        r->list[r->count++] = (soai_rub){.dof = i, .constraint = -1, .up = up[i], .down = down[i], .row = d};
+        r->list[r->count++] =
+            (soai_rub){.dof = i, .constraint = -1, .up = up[i], .down = down[i], .row = d};
         d += nv;
     }
     for (int i = 0, seen = 0; seen < soa_constraints_count(constraints); ++i) {
@@ -69,7 +85,8 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
         ++seen;
         if (def.kind != SOA_LOOP || !(def.friction > 0)) continue;
         for (int k = 0; k < 6 - soa_constraint_def_row_count(&def); ++k, d += nv)
-            r->list[r->count++] = (soai_rub){-1, i, k, def.friction, def.friction, SOAI_STUCK, 0, 0, d};
+            r->list[r->count++] =
+                (soai_rub){-1, i, k, def.friction, def.friction, SOAI_STUCK, 0, 0, d};
         soa_constraints_set_friction(constraints, i, 0);
         r->cut = 1;
     }
@@ -78,8 +95,11 @@ soa_status soai_rubbing_init(soai_rubbing *r, soa_constraints *constraints, soa_
 }
 void soai_rubbing_release(soai_rubbing *r) {
     for (int k = 0; k < r->count; ++k)
-        if (r->list[k].dof < 0) soa_constraints_set_friction(r->constraints, r->list[k].constraint, r->list[k].up);
-    free(r->list), free(r->numbers), free(r->integers);
+        if (r->list[k].dof < 0)
+            soa_constraints_set_friction(r->constraints, r->list[k].constraint, r->list[k].up);
+    free(r->list);
+    free(r->numbers);
+    free(r->integers);
     memset(r, 0, sizeof *r);
 }
 const char *soai_rubbing_name(const soai_rubbing *r, int number) {
@@ -87,7 +107,8 @@ const char *soai_rubbing_name(const soai_rubbing *r, int number) {
     soa_body_info info;
     if (k->dof < 0) return soa_constraints_name(r->constraints, k->constraint);
     for (int b = 1; b <= soa_model_body_count(r->model); ++b)
-        if (!soa_model_body(r->model, b, &info) && k->dof >= info.v_index && k->dof < info.v_index + info.nv)
+        if (!soa_model_body(r->model, b, &info) && k->dof >= info.v_index &&
+            k->dof < info.v_index + info.nv)
             return info.joint;
     return "?";
 }
@@ -107,7 +128,8 @@ static soa_status rates(soai_rubbing *r, const double *q, const double *v) {
     for (int i = 0; i < r->count && !s; ++i) {
         soai_rub *k = r->list + i;
         if (k->dof < 0)
-            s = soa_constraints_joint_row(r->constraints, r->work, k->constraint, k->coordinate, k->row, &k->rest);
+            s = soa_constraints_joint_row(r->constraints, r->work, k->constraint, k->coordinate,
+                                          k->row, &k->rest);
         k->rate = k->dof < 0 ? soai_dot(r->nv, k->row, v) : v[k->dof];
     }
     return s;
@@ -120,7 +142,9 @@ soa_status soai_rubbing_at(soai_rubbing *r, const double *q, const double *v) {
     return rates(r, q, v);
 }
 static double torque_of(const soai_rub *k) {
-    return k->mode > 0 ? -k->up : k->mode < 0 ? k->down : 0;
+    if (k->mode > 0) return -k->up;
+    if (k->mode < 0) return k->down;
+    return 0;
 }
 void soai_rubbing_torque(const soai_rubbing *r, const double *v, double *tau) {
     for (int i = 0; i < r->count; ++i) {
@@ -129,7 +153,8 @@ void soai_rubbing_torque(const soai_rubbing *r, const double *v, double *tau) {
         if (k->dof >= 0)
             tau[k->dof] += torque + (v[k->dof] > 0 ? k->up : v[k->dof] < 0 ? -k->down : 0);
         else
-            for (int j = 0; j < r->nv; ++j) tau[j] += torque * k->row[j];
+            for (int j = 0; j < r->nv; ++j)
+                tau[j] += torque * k->row[j];
     }
 }
 double soai_rubbing_power(const soai_rubbing *r) {
@@ -150,8 +175,8 @@ void soai_rubbing_list(soai_rubbing *r) {
 static soa_status responses(soai_rubbing *r, double *most) {
     const int n = r->stuck_count, nv = r->nv;
     for (int k = 0; k < n; ++k) {
-        const soa_status s =
-            soa_closed_response(r->constraints, r->work, r->list[r->stuck[k]].row, r->N + (size_t)k * (size_t)nv);
+        const soa_status s = soa_closed_response(r->constraints, r->work, r->list[r->stuck[k]].row,
+                                                 r->N + (size_t)k * (size_t)nv);
         if (s) return s;
     }
     for (int k = 0; k < n; ++k)
@@ -167,7 +192,8 @@ static soa_status responses(soai_rubbing *r, double *most) {
  * stuck coordinates hold each other. */
 static int halves(int n, double least, double *A, double *L, double *diagonal) {
     int rank = 0;
-    for (int i = 0; i < n; ++i) diagonal[i] = A[i * n + i];
+    for (int i = 0; i < n; ++i)
+        diagonal[i] = A[i * n + i];
     for (; rank < n; ++rank) {
         int p = 0;
         for (int i = 1; i < n; ++i)
@@ -175,7 +201,8 @@ static int halves(int n, double least, double *A, double *L, double *diagonal) {
         if (!(diagonal[p] > least)) break;
         const double root = sqrt(diagonal[p]);
         for (int i = 0; i < n; ++i) {
-            const double rest = (A[i * n + p] + A[p * n + i]) / 2 - soai_dot(rank, L + i * n, L + p * n);
+            const double rest =
+                (A[i * n + p] + A[p * n + i]) / 2 - soai_dot(rank, L + i * n, L + p * n);
             L[i * n + rank] = rest / root;
             diagonal[i] -= L[i * n + rank] * L[i * n + rank];
         }
@@ -188,23 +215,28 @@ static int halves(int n, double least, double *A, double *L, double *diagonal) {
 static soa_status least_norm(soai_rubbing *r, double most, const double *b, double *x) {
     const int n = r->stuck_count;
     double *const L = r->scratch, *const B = L + n * n, *const y = B + n * n;
-    for (int k = 0; k < n; ++k) x[k] = 0;
+    for (int k = 0; k < n; ++k)
+        x[k] = 0;
     const int rank = halves(n, 10 * softness * most, r->A, L, y);
     for (int pass = 0; pass < 2; ++pass) {
-        for (int k = 0; k < rank; ++k) y[k] = 0;
+        for (int k = 0; k < rank; ++k)
+            y[k] = 0;
         for (int i = 0; i < n; ++i) {
             const double left = b[i] - soai_dot(n, r->A + i * n, x);
-            for (int k = 0; k < rank; ++k) y[k] += L[i * n + k] * left;
+            for (int k = 0; k < rank; ++k)
+                y[k] += L[i * n + k] * left;
         }
         for (int twice = 0; twice < 2; ++twice) {
             for (int k = 0; k < rank; ++k)
                 for (int l = 0; l <= k; ++l) {
                     B[k * rank + l] = 0;
-                    for (int i = 0; i < n; ++i) B[k * rank + l] += L[i * n + k] * L[i * n + l];
+                    for (int i = 0; i < n; ++i)
+                        B[k * rank + l] += L[i * n + k] * L[i * n + l];
                 }
             if (!soai_solve_positive(rank, B, y)) return SOA_E_HINGE_SINGULAR;
         }
-        for (int i = 0; i < n; ++i) x[i] += soai_dot(rank, L + i * n, y);
+        for (int i = 0; i < n; ++i)
+            x[i] += soai_dot(rank, L + i * n, y);
     }
     return SOA_OK;
 }
@@ -218,17 +250,20 @@ soa_status soai_rubbing_hold(soai_rubbing *r, const double *qdd, double *tau) {
     }
     if ((s = least_norm(r, most, r->b, r->hold))) return s;
     for (int k = 0; k < r->stuck_count; ++k)
-        for (int j = 0; j < r->nv; ++j) tau[j] += r->hold[k] * r->list[r->stuck[k]].row[j];
+        for (int j = 0; j < r->nv; ++j)
+            tau[j] += r->hold[k] * r->list[r->stuck[k]].row[j];
     return SOA_OK;
 }
 soa_status soai_rubbing_settle(soai_rubbing *r, double *v) {
     double most;
     soa_status s = r->stuck_count ? responses(r, &most) : SOA_OK;
     if (s || !r->stuck_count) return s;
-    for (int k = 0; k < r->stuck_count; ++k) r->b[k] = -soai_dot(r->nv, r->list[r->stuck[k]].row, v);
+    for (int k = 0; k < r->stuck_count; ++k)
+        r->b[k] = -soai_dot(r->nv, r->list[r->stuck[k]].row, v);
     if ((s = least_norm(r, most, r->b, r->x))) return s;
     for (int k = 0; k < r->stuck_count; ++k)
-        for (int j = 0; j < r->nv; ++j) v[j] += r->N[(size_t)k * (size_t)r->nv + (size_t)j] * r->x[k];
+        for (int j = 0; j < r->nv; ++j)
+            v[j] += r->N[(size_t)k * (size_t)r->nv + (size_t)j] * r->x[k];
     return SOA_OK;
 }
 
@@ -246,13 +281,15 @@ void soai_rubbing_gather(soai_rubbing *r, double tiny) {
 }
 /* Finds x of least norm with A_SS x = right, where S is the set of coordinates with state 0 among
  * the n considered. r->pick receives their numbers. */
-static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double *right, double *x, int *few) {
+static soa_status solve_stuck(soai_rubbing *r, int n, double most, const double *right, double *x,
+                              int *few) {
     *few = 0;
     for (int l = 0; l < n; ++l)
         if (r->state[l] == 0) r->pick[(*few)++] = l;
     for (int l = 0; l < *few; ++l) {
         r->b[l] = right[r->pick[l]];
-        for (int m = 0; m < *few; ++m) r->A[l * *few + m] = r->whole[r->pick[l] * n + r->pick[m]];
+        for (int m = 0; m < *few; ++m)
+            r->A[l * *few + m] = r->whole[r->pick[l] * n + r->pick[m]];
     }
     r->stuck_count = *few;
     const soa_status s = least_norm(r, most, r->b, x);
@@ -269,14 +306,18 @@ static soa_status unload(soai_rubbing *r, int n, double most, const double *free
         for (int k = 0; k < n; ++k) {
             right[k] = -free[k];
             for (int l = 0; l < n; ++l)
-                if (r->state[l]) right[k] -= r->whole[k * n + l] * (r->state[l] < 0 ? r->lo[l] : r->hi[l]);
+                if (r->state[l])
+                    right[k] -= r->whole[k * n + l] * (r->state[l] < 0 ? r->lo[l] : r->hi[l]);
         }
         const soa_status s = solve_stuck(r, n, most, right, x, &few);
         if (s) return s;
         for (int l = 0; l < few; ++l) {
             const int k = r->pick[l];
             const double beyond = fmax(r->lo[k] - x[l], x[l] - r->hi[k]) / (r->hi[k] - r->lo[k]);
-            if (beyond > break_margin / 2 && beyond > over) over = beyond, worst = l;
+            if (beyond > break_margin / 2 && beyond > over) {
+                over = beyond;
+                worst = l;
+            }
         }
         if (worst < 0) return SOA_OK;
         r->state[r->pick[worst]] = x[worst] < r->lo[r->pick[worst]] ? -1 : 1;
@@ -300,17 +341,23 @@ soa_status soai_rubbing_divide(soai_rubbing *r, const double *qdd) {
     for (int k = 0; k < n; ++k) {
         const soai_rub *of = r->list + r->stuck[k];
         free[k] = soai_dot(r->nv, of->row, qdd) + of->rest;
-        r->lo[k] = -of->up, r->hi[k] = of->down;
+        r->lo[k] = -of->up;
+        r->hi[k] = of->down;
         r->A[k * n + k] += most > 0 ? softness * most : 1;
     }
-    if (!soai_box_lcp(n, r->A, free, r->lo, r->hi, r->x, r->state, r->scratch, r->pick)) return SOA_E_NO_CONVERGENCE;
+    if (!soai_box_lcp(n, r->A, free, r->lo, r->hi, r->x, r->state, r->scratch, r->pick))
+        return SOA_E_NO_CONVERGENCE;
     if ((s = unload(r, n, most, free, r->x))) return s;
     for (int k = 0; k < n; ++k) {
         int pinned = 0;
         if (r->state[k] && (s = held(r, n, k, most, &pinned))) return s;
-        r->list[r->stuck[k]].mode = r->state[k] < 0   ? (pinned ? SOAI_PINNED_UP : SOAI_UP)
-                                    : r->state[k] > 0 ? (pinned ? SOAI_PINNED_DOWN : SOAI_DOWN)
-                                                      : SOAI_STUCK;
+        if (r->state[k] < 0) {
+            r->list[r->stuck[k]].mode = pinned ? SOAI_PINNED_UP : SOAI_UP;
+        } else if (r->state[k] > 0) {
+            r->list[r->stuck[k]].mode = pinned ? SOAI_PINNED_DOWN : SOAI_DOWN;
+        } else {
+            r->list[r->stuck[k]].mode = SOAI_STUCK;
+        }
     }
     soai_rubbing_list(r);
     return SOA_OK;

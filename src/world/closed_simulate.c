@@ -79,7 +79,8 @@ soa_closed_sim_options soa_closed_sim_options_default(void) {
                                 .max_steps = 10000000,
                                 .closed = soa_closed_options_default()};
     /* near singular positions the steps' error control decides, and passages help */
-    o.closed.most_condition = 1e16, o.closed.rank_tolerance = 1e-14;
+    o.closed.most_condition = 1e16;
+    o.closed.rank_tolerance = 1e-14;
     return o;
 }
 
@@ -89,7 +90,8 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     soa_closed_options o = s->options->closed;
     const int accepted = s->fresh;
-    o.brief = 1, s->fresh = 0;
+    o.brief = 1;
+    s->fresh = 0;
     /* A stage is off the constraints by about the tolerance, so redundant rows differ slightly. */
     if (!accepted) {
         o.rank_most = s->result->rank_most;
@@ -99,7 +101,8 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     soa_status status = soa_q_normalise(s->model, s->q);
     if (status) return status;
     memset(s->applied, 0, (size_t)s->nv * sizeof *s->applied);
-    if (s->options->torque && (status = s->options->torque(s->options->torque_user, t, s->q, v, s->applied)))
+    if (s->options->torque &&
+        (status = s->options->torque(s->options->torque_user, t, s->q, v, s->applied)))
         return status;
     memcpy(s->tau, s->applied, (size_t)s->nv * sizeof *s->tau);
     if (s->rub.count) {
@@ -108,26 +111,37 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     }
     soa_closed_sim_result *r = s->result;
     const int rank = s->last.rank, first = !r->evaluations++;
-    status = soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL, &s->last);
+    status = soa_closed_fd(s->constraints, s->work, &o,
+                           &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
+                           &s->last);
     /* Repeat the call with an explanation in its report. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
         (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
         o.brief = 0;
-        status = soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL, &s->last);
+        status = soa_closed_fd(s->constraints, s->work, &o,
+                               &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
+                               &s->last);
         if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
     }
-    if (!status && s->rub.stuck_count && !s->loose && !(status = soai_rubbing_hold(&s->rub, s->qdd, s->tau))) {
+    if (!status && s->rub.stuck_count && !s->loose &&
+        !(status = soai_rubbing_hold(&s->rub, s->qdd, s->tau))) {
         ++r->evaluations;
-        status = soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL, &s->last);
+        status = soa_closed_fd(s->constraints, s->work, &o,
+                               &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
+                               &s->last);
     }
     if (status) return status;
     if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
     if (accepted && s->last.rank > r->rank_most) r->rank_most = s->last.rank;
     if (accepted) {
         double *const older = s->strength[1];
-        if (t > s->strength_time[0])
-            s->strength[1] = s->strength[0], s->strength[0] = older, s->strength_time[1] = s->strength_time[0];
-        s->strength[0][r->rows] = s->last.strength, s->strength_time[0] = t;
+        if (t > s->strength_time[0]) {
+            s->strength[1] = s->strength[0];
+            s->strength[0] = older;
+            s->strength_time[1] = s->strength_time[0];
+        }
+        s->strength[0][r->rows] = s->last.strength;
+        s->strength_time[0] = t;
         soa_constraints_row_strengths(s->constraints, s->strength[0]);
     }
     if (s->last.condition > r->condition_worst) r->condition_worst = s->last.condition;
@@ -147,7 +161,10 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
         return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may succeed */
     }
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
-    for (int i = 0; i < s->nv; ++i) energy[0] += s->applied[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
+    for (int i = 0; i < s->nv; ++i) {
+        energy[0] += s->applied[i] * v[i];
+        energy[1] += s->damping[i] * v[i] * v[i];
+    }
     energy[1] += soai_rubbing_power(&s->rub);
     return 0;
 }
@@ -159,7 +176,8 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const double *y = N_VGetArrayPointer(y_vector);
     double *w = N_VGetArrayPointer(weight_vector);
     const double scale = s->relief / soai_sharpness(s->options->order);
-    const double relative = s->options->relative_tolerance * scale, absolute = s->options->absolute_tolerance * scale;
+    const double relative = s->options->relative_tolerance * scale,
+                 absolute = s->options->absolute_tolerance * scale;
     for (int i = 0; i < s->nq + s->nv + 2; ++i) {
         double size = fabs(y[i]);
         if (i < s->nq && s->angle[i] && size > 1) size = 1;
@@ -178,14 +196,19 @@ static const char *worst(sim *s, double t, const double *y, int with_rates, doub
     const int rows = soa_constraints_row_count(s->constraints);
     double *g = malloc(2 * (size_t)(rows + 1) * sizeof *g), *rate = g + rows;
     *off = 0;
-    if (g && !soa_constraints_evaluate(s->constraints, s->work, &(soa_input){.q = y, .v = y + s->nq, .t = t}, g, rate, NULL, NULL))
+    if (g && !soa_constraints_evaluate(s->constraints, s->work,
+                                       &(soa_input){.q = y, .v = y + s->nq, .t = t}, g, rate, NULL,
+                                       NULL))
         for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
             int first = 0, count = 0;
             if (soa_constraints_row_range(s->constraints, i, &first, &count)) continue;
             ++seen;
             for (int r = first; r < first + count; ++r) {
                 const double miss = with_rates ? fmax(fabs(g[r]), fabs(rate[r])) : fabs(g[r]);
-                if (miss > *off || !name) *off = miss, name = soa_constraints_name(s->constraints, i);
+                if (miss > *off || !name) {
+                    *off = miss;
+                    name = soa_constraints_name(s->constraints, i);
+                }
             }
         }
     free(g);
@@ -195,7 +218,8 @@ static const char *worst(sim *s, double t, const double *y, int with_rates, doub
 static soa_status project(sim *s, double t, double *y) {
     soa_closed_sim_result *r = s->result;
     soa_status status = soa_q_normalise(s->model, y);
-    s->projecting = 1, s->step.body = -1;
+    s->projecting = 1;
+    s->step.body = -1;
     if (status) return status;
     if (s->options->no_projection) { /* only measure the error */
         worst(s, t, y, 0, &s->error[0]);
@@ -215,7 +239,8 @@ static int after_step(realtype t, N_Vector y, void *user) {
     s->step.status = project(s, t, N_VGetArrayPointer(y));
     if (s->step.status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
     /* Coordinates that stick must be at rest. */
-    if (!s->step.status && s->rub.stuck_count && !(s->step.status = evaluate(s, t, N_VGetArrayPointer(y))))
+    if (!s->step.status && s->rub.stuck_count &&
+        !(s->step.status = evaluate(s, t, N_VGetArrayPointer(y))))
         s->step.status = soai_rubbing_settle(&s->rub, N_VGetArrayPointer(y) + s->nq);
     return s->step.status ? -1 : 0;
 }
@@ -224,7 +249,8 @@ static int after_step(realtype t, N_Vector y, void *user) {
 static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     sim *s = user;
     const int fresh = s->fresh;
-    for (int k = 0; k < 2 * s->rub.count; ++k) g[k] = 1;
+    for (int k = 0; k < 2 * s->rub.count; ++k)
+        g[k] = 1;
     if (!s->step.watching) return 0;
     s->fresh = 0;
     s->step.status = evaluate(s, t, N_VGetArrayPointer(y_vector));
@@ -238,7 +264,8 @@ static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
 static soa_status regroup(sim *s) {
     double *v = s->step.data + s->nq;
     soai_rubbing *r = &s->rub;
-    s->fresh = 0, s->loose = 1;
+    s->fresh = 0;
+    s->loose = 1;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_q_normalise(s->model, s->q);
     if (!status) status = soai_rubbing_at(r, s->q, v);
@@ -255,7 +282,8 @@ static soa_status regroup(sim *s) {
 static int overdue(sim *s) {
     if (!s->rub.count) return -1;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    return soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq) ? -1 : soai_rubbing_overdue(&s->rub);
+    return soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq) ? -1
+                                                                : soai_rubbing_overdue(&s->rub);
 }
 /* The step reached an event near `when`; s->step.found says which, numbered as in `watch`. Leaves
  * the state at the event, with new modes. */
@@ -263,7 +291,8 @@ static soa_status event(sim *s, double when, double t_after, int *flag) {
     soai_rubbing *r = &s->rub;
     int first_stop = -1;
     for (int k = 0; k < r->count && first_stop < 0; ++k)
-        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k]) first_stop = k;
+        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k])
+            first_stop = k;
     for (int round = 0; round < 6; ++round) {
         if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
         if (first_stop < 0) break;
@@ -271,19 +300,25 @@ static soa_status event(sim *s, double when, double t_after, int *flag) {
         if ((s->step.status = evaluate(s, s->step.t, s->step.data))) return s->step.status;
         const soai_rub *of = r->list + first_stop;
         double acceleration = of->rest;
-        for (int j = 0; j < s->nv; ++j) acceleration += of->row[j] * s->qdd[j];
+        for (int j = 0; j < s->nv; ++j)
+            acceleration += of->row[j] * s->qdd[j];
         const double better = when - of->rate / acceleration;
-        if (!(better > s->step.t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
+        if (!(better > s->step.t_before && better < t_after) ||
+            fabs(better - when) <= 1e-14 * (1 + fabs(when)))
+            break;
         when = better;
     }
     long stuck_before = 0, stuck_after = 0, stops = 0;
     for (int k = 0; k < r->count; ++k) {
         stuck_before += r->list[k].mode == SOAI_STUCK;
-        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k])
-            r->list[k].mode = SOAI_STUCK, ++stops;
+        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k]) {
+            r->list[k].mode = SOAI_STUCK;
+            ++stops;
+        }
     }
     const soa_status status = regroup(s);
-    for (int k = 0; k < r->count; ++k) stuck_after += r->list[k].mode == SOAI_STUCK;
+    for (int k = 0; k < r->count; ++k)
+        stuck_after += r->list[k].mode == SOAI_STUCK;
     s->result->stops += stops;
     if (!stops && stuck_after < stuck_before) s->result->releases += stuck_before - stuck_after;
     if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
@@ -295,17 +330,21 @@ static soa_status explain(sim *s, soa_status status, int flag, soa_report *repor
     if (!(status = soai_stepper_reason(&s->step, status, flag))) return SOA_OK;
     if (s->step.body > 0) return soai_stepper_explain(&s->step, s->model, status, flag, report);
     if (status == s->step.status && s->projecting && s->culprit)
-        return soai_report(report, status, -1, 0,
-                           "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", s->step.t,
-                           s->culprit, s->off, soa_status_text(status));
-    if (s->last.weakest >= 0 && (status == SOA_E_SINGULAR ? status == s->step.status
-                                                          : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
-        return soai_report(report, status, -1, 0,
-                           "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->step.t,
-                           s->last.condition, soa_constraints_name(s->constraints, s->last.weakest),
-                           soa_status_text(status));
+        return soai_report(
+            report, status, -1, 0,
+            "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", s->step.t,
+            s->culprit, s->off, soa_status_text(status));
+    if (s->last.weakest >= 0 &&
+        (status == SOA_E_SINGULAR ? status == s->step.status
+                                  : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
+        return soai_report(
+            report, status, -1, 0,
+            "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->step.t,
+            s->last.condition, soa_constraints_name(s->constraints, s->last.weakest),
+            soa_status_text(status));
     if (status == SOA_E_INCONSISTENT && status == s->step.status)
-        return soai_report(report, status, -1, 0, "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
+        return soai_report(report, status, -1, 0,
+                           "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
                            s->step.t, s->last.text, s->last.residual);
     return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
@@ -316,16 +355,23 @@ static soa_status show(sim *s) {
     const int first = !r->steps && s->step.t == s->options->start;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
     soa_status status = soa_q_normalise(s->model, s->q);
-    if (!status) status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (!status)
+        status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
     if (!status && s->counts && !(status = soa_kinematics(s->model, s->work, s->q, NULL, NULL)))
         status = soa_constraints_follow_turns(s->constraints, s->work);
     if (status) return status;
     r->t = s->step.t;
-    if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
-    r->supplied = energy[0], r->dissipated = energy[1];
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) + r->dissipated - r->supplied;
+    if (first) {
+        r->kinetic_start = r->kinetic;
+        r->potential_start = r->potential;
+    }
+    r->supplied = energy[0];
+    r->dissipated = energy[1];
+    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
+                 r->dissipated - r->supplied;
     r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale = fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
+    r->energy_scale =
+        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
     r->energy_scale = fmax(fmax(r->energy_scale, r->dissipated), fabs(r->supplied));
     return SOA_OK;
 }
@@ -355,11 +401,17 @@ static double ahead(void *user, double time) {
     soa_closed_options o = s->options->closed;
     soa_closed_report report;
     const double *v = s->step.before + s->nq;
-    o.brief = 1, o.consistency = INFINITY, o.most_condition = INFINITY, o.rank_most = s->result->rank_most;
-    for (int i = 0; i < s->nv; ++i) s->tau[i] = v[i] + 0.5 * time * s->guess[i];
+    o.brief = 1;
+    o.consistency = INFINITY;
+    o.most_condition = INFINITY;
+    o.rank_most = s->result->rank_most;
+    for (int i = 0; i < s->nv; ++i)
+        s->tau[i] = v[i] + 0.5 * time * s->guess[i];
     ++s->result->evaluations;
     if (soa_q_integrate(s->model, s->step.before, s->tau, time, s->q) ||
-        soa_closed_fd(s->constraints, s->work, &o, &(soa_input){.q = s->q, .v = v, .t = s->step.t + time}, s->qdd, NULL, &report) ||
+        soa_closed_fd(s->constraints, s->work, &o,
+                      &(soa_input){.q = s->q, .v = v, .t = s->step.t + time}, s->qdd, NULL,
+                      &report) ||
         report.rank < s->result->rank_most)
         return 0;
     return report.strength;
@@ -372,7 +424,9 @@ static double raised(const sim *s) {
  * which the step should end; if the step passes over it, also the length to use. */
 static double passage_stop(sim *s, double h, double end, double *length) {
     double longer = h, relief = 1;
-    *length = 0, s->relief = 1, s->ahead = NAN;
+    *length = 0;
+    s->relief = 1;
+    s->ahead = NAN;
     /* First with the rate of the last steps; if a passage may be near, again with the present
      * rate. */
     for (int look = 0; look < 2; ++look) {
@@ -382,10 +436,13 @@ static double passage_stop(sim *s, double h, double end, double *length) {
             const double now = s->strength[0][r], fall = s->strength[1][r] - now;
             if (!(fall > 0) || now < 1e-12) continue;
             double most = h;
-            const double factor =
-                soai_passage_relief(s->options->order, s->options->relative_tolerance, fall / gone, &most);
+            const double factor = soai_passage_relief(
+                s->options->order, s->options->relative_tolerance, fall / gone, &most);
             if (now * gone > (3 * most + s->step.t - s->strength_time[0]) * fall) continue;
-            if (!soon || most > longer) longer = most, relief = factor;
+            if (!soon || most > longer) {
+                longer = most;
+                relief = factor;
+            }
             soon = 1;
         }
         if (!soon) return end;
@@ -393,12 +450,17 @@ static double passage_stop(sim *s, double h, double end, double *length) {
         if (!look && evaluate(s, s->step.t, s->step.before)) return end;
     }
     memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
-    const double passage = soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
+    const double passage =
+        soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
     if (!(passage > 0)) return end;
     s->ahead = s->step.t + passage;
     int passes;
-    const double step = soai_passage_step(s->options->order, longer, end - s->step.t, passage, &passes);
-    if (passes) *length = step, s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
+    const double step =
+        soai_passage_step(s->options->order, longer, end - s->step.t, passage, &passes);
+    if (passes) {
+        *length = step;
+        s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
+    }
     return passes || step < h ? s->step.t + step : end;
 }
 
@@ -419,25 +481,38 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         if (h > 0 || (ARKStepGetCurrentStep(s->step.ark, &h) == ARK_SUCCESS && h > 0))
             limit = passage_stop(s, h, end, &passing);
         if (h > 0 && s->ahead <= end && s->options->order < PASSING_ORDER)
-            return soai_report(report, SOA_E_SINGULAR, -1, 0,
-                               "simulation stopped at t = %.9g s: a singular configuration lies ahead, at about %.6g s "
-                               "(\"%s\" is the weakest); steps of order %d or more pass over it",
-                               s->step.t, s->ahead,
-                               s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "?",
-                               PASSING_ORDER);
+            return soai_report(
+                report, SOA_E_SINGULAR, -1, 0,
+                "simulation stopped at t = %.9g s: a singular configuration lies ahead, at about "
+                "%.6g s "
+                "(\"%s\" is the weakest); steps of order %d or more pass over it",
+                s->step.t, s->ahead,
+                s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "?",
+                PASSING_ORDER);
         s->fresh = 1;
-        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE : ARKStepSetStopTime(s->step.ark, limit);
+        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE
+                                                     : ARKStepSetStopTime(s->step.ark, limit);
         /* When passing, after one failure we choose the step ourselves. */
         if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->step.ark, passing > 0 ? 1 : 7);
-        if (flag == ARK_SUCCESS) flag = ARKStepEvolve(s->step.ark, limit, s->step.y, &s->step.t, ARK_ONE_STEP);
+        if (flag == ARK_SUCCESS)
+            flag = ARKStepEvolve(s->step.ark, limit, s->step.y, &s->step.t, ARK_ONE_STEP);
         const int failed = flag == ARK_POSTPROCESS_STEP_FAIL || flag == ARK_UNREC_RHSFUNC_ERR;
         if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
-            const double length = passing > 0 ? passing : fmin(h > 0 ? h : INFINITY, limit - s->step.t_before);
+            double length;
+            if (passing > 0) {
+                length = passing;
+            } else {
+                length = fmin(h > 0 ? h : INFINITY, limit - s->step.t_before);
+            }
             ++s->result->retries;
             double factor = failed ? pow(0.25, tries) : 0.7;
             /* Shorter steps would only come closer to the singularity. */
-            if (!failed && tries % 2 == 0) s->mercy *= 8, factor = 1;
-            if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor)) continue;
+            if (!failed && tries % 2 == 0) {
+                s->mercy *= 8;
+                factor = 1;
+            }
+            if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor))
+                continue;
         }
         if (flag < 0) return explain(s, SOA_OK, flag, report);
         const int against = flag == ARK_ROOT_RETURN ? -1 : overdue(s);
@@ -448,7 +523,8 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
                 ARKStepGetCurrentTime(s->step.ark, &reached);
             } else {
                 memset(s->step.found, 0, 2 * (size_t)s->rub.count * sizeof *s->step.found);
-                s->step.found[2 * against] = -1, when = s->step.t_before;
+                s->step.found[2 * against] = -1;
+                when = s->step.t_before;
             }
             soa_status status = event(s, when, reached, &flag);
             if (status || flag < 0) return explain(s, status, flag, report);
@@ -456,14 +532,19 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
             s->last_event = s->step.t;
             if (++s->crowd > CROWD * s->rub.count) {
                 int which = 0;
-                while (which < s->rub.count - 1 && !s->step.found[2 * which] && !s->step.found[2 * which + 1]) ++which;
-                return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                                   "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end",
-                                   s->step.t, soai_rubbing_name(&s->rub, which));
+                while (which < s->rub.count - 1 && !s->step.found[2 * which] &&
+                       !s->step.found[2 * which + 1])
+                    ++which;
+                return soai_report(
+                    report, SOA_E_NO_CONVERGENCE, -1, 0,
+                    "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end",
+                    s->step.t, soai_rubbing_name(&s->rub, which));
             }
         }
         if (s->relief > s->result->relief) s->result->relief = s->relief;
-        tries = 0, s->planned = 0, s->mercy = 1;
+        tries = 0;
+        s->planned = 0;
+        s->mercy = 1;
         s->result->passages += passing > 0;
         if (++s->result->steps > s->options->max_steps)
             return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
@@ -472,12 +553,14 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         /* Possibly creeping towards a singularity. */
         if (s->result->steps % LOOK_BACK == 0) {
             if (s->step.t - s->t_mark < 1e-7 * s->options->duration)
-                return soai_report(
-                    report, SOA_E_NO_CONVERGENCE, -1, 0,
-                    "simulation stopped at t = %.9g s: the last %d steps went only %.2g s (\"%s\" is the "
-                    "weakest constraint)",
-                    s->step.t, LOOK_BACK, s->step.t - s->t_mark,
-                    s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "none");
+                return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                                   "simulation stopped at t = %.9g s: the last %d steps went only "
+                                   "%.2g s (\"%s\" is the "
+                                   "weakest constraint)",
+                                   s->step.t, LOOK_BACK, s->step.t - s->t_mark,
+                                   s->last.weakest >= 0
+                                       ? soa_constraints_name(s->constraints, s->last.weakest)
+                                       : "none");
             s->t_mark = s->step.t;
         }
         if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
@@ -489,10 +572,12 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
             off > 1e-12 * fabs(s->result->potential) + 1e-10 * soa_model_mass(s->model))
             return soai_report(
                 report, SOA_E_NO_CONVERGENCE, -1, 0,
-                "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
+                "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a "
+                "singular "
                 "configuration lost, or torques that jump; \"%s\" is the weakest constraint)",
                 s->step.t, off, scale,
-                s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "none");
+                s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest)
+                                     : "none");
         if (!(s->options->sample_time > 0)) tell(s, stop);
     }
     return SOA_OK;
@@ -508,15 +593,17 @@ static soa_status survey(sim *s, soa_report *report) {
         if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
         for (int i = 0; i < info.nq; ++i)
             s->angle[info.q_index + i] =
-                (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||
-                       (info.type == SOA_CYLINDRICAL && i == 0) || (info.type == SOA_PLANAR && i == 2));
+                (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
+                       info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && i == 0) ||
+                       (info.type == SOA_PLANAR && i == 2));
     }
     for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
         soa_constraint_def def;
         if (soa_constraints_get_def(s->constraints, i, &def)) continue;
         ++seen;
         s->counts |= def.kind == SOA_LOOP && def.stiffness != 0;
-        for (int j = 0; j < SOA_RATIO_TERMS; ++j) s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
+        for (int j = 0; j < SOA_RATIO_TERMS; ++j)
+            s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
     }
     soa_status status = soai_rubbing_init(&s->rub, s->constraints, s->work);
     return status ? soai_report(report, status, -1, 0, "%s", soa_status_text(status)) : SOA_OK;
@@ -541,21 +628,26 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     memcpy(s->step.before, s->step.data, (size_t)s->nq * sizeof *q);
     const char *name = worst(s, s->step.t, s->step.before, 0, &off);
     if (off > 1e-3)
-        return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
-                           "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
+        return soai_report(
+            report, SOA_E_INCONSISTENT, -1, 0,
+            "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
     s->step.status = status = project(s, s->step.t, s->step.data);
     if (!status) status = show(s);
     /* Coordinates that move slide; those at rest are divided into stuck and sliding ones. */
-    for (int k = 0; k < s->rub.count; ++k) s->rub.list[k].mode = SOAI_UP;
-    if (!status && s->rub.count && !(s->step.status = status = soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq))) {
+    for (int k = 0; k < s->rub.count; ++k)
+        s->rub.list[k].mode = SOAI_UP;
+    if (!status && s->rub.count &&
+        !(s->step.status = status = soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq))) {
         soai_rubbing_gather(&s->rub, at_rest);
         s->fresh = s->loose = 1; /* finds the initial rank */
         if (!(s->step.status = status = evaluate(s, s->step.t, s->step.data))) status = regroup(s);
         s->projecting = 0;
     }
-    s->step.watching = 1, s->last_event = -INFINITY;
+    s->step.watching = 1;
+    s->last_event = -INFINITY;
     s->fresh = 1;
-    if (!status && (s->step.status = status = evaluate(s, s->step.t, s->step.data))) s->projecting = 0;
+    if (!status && (s->step.status = status = evaluate(s, s->step.t, s->step.data)))
+        s->projecting = 0;
     if (status) return explain(s, status, 0, report);
     tell(s, &stop);
     s->result->drift_worst = 0; /* the drift of the caller's state does not count */
@@ -584,10 +676,13 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     const soa_closed_sim_options plain = soa_closed_sim_options_default();
     if (!options) options = &plain;
     if (!constraints || !q || !result)
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_closed_simulate: constraints, q and result are needed");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "soa_closed_simulate: constraints, q and result are needed");
     const soa_closed_sim_options *o = options;
     soa_status status = soai_check_span(o->start, o->duration, o->sample_time, report);
-    if (!status) status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, o->max_step, report);
+    if (!status)
+        status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order,
+                                  o->max_step, report);
     if (status) return status;
     const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
@@ -609,8 +704,13 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     s.angle = calloc(nq + 1, 1);
     if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
     if (!status) {
-        s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv;
-        s.guess = s.qdd + nv, s.applied = s.guess + nv, s.q = s.applied + nv, s.strength[0] = s.q + nq;
+        s.damping = s.numbers;
+        s.tau = s.damping + nv;
+        s.qdd = s.tau + nv;
+        s.guess = s.qdd + nv;
+        s.applied = s.guess + nv;
+        s.q = s.applied + nv;
+        s.strength[0] = s.q + nq;
         s.strength[1] = s.strength[0] + result->rows + 1;
         status = soa_work_create(model, &s.work);
     }

@@ -36,13 +36,13 @@
 
 enum { BRUTE = 64 }; /* up to this many pairs need no broad phase */
 
-
 /* Normal force for a distance and its rate, and the energy in the spring. SOA_E_ARGUMENT if the
  * paper's law has no value (d <= 0). saved: the law was continued below its least distance. */
-soa_status soai_contact_force(const soa_contact_pair *law, double d, double rate, double *force, double *stored,
-                              int *saved) {
+soa_status soai_contact_force(const soa_contact_pair *law, double d, double rate, double *force,
+                              double *stored, int *saved) {
     const double e = law->margin, k = law->stiffness;
-    *force = *stored = 0, *saved = 0;
+    *force = *stored = 0;
+    *saved = 0;
     if (!(d < e)) return d == d ? SOA_OK : SOA_E_NOT_FINITE;
     switch (law->law) {
     case SOA_CONTACT_PAPER:
@@ -81,7 +81,8 @@ static void choose_recorded(soa_world *w, int among) {
     int count = 0;
     for (int i = 0; i < among; ++i) {
         int meets = 0;
-        for (int k = 0; k < w->solid_count && !meets; ++k) meets = w->meeting_of[i * w->solid_count + k] >= 0;
+        for (int k = 0; k < w->solid_count && !meets; ++k)
+            meets = w->meeting_of[i * w->solid_count + k] >= 0;
         if (!meets) continue;
         if (count == SOAI_RECORDED) return;
         for (int k = 0; k < count; ++k)
@@ -96,16 +97,20 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
     if (status) return status;
     const size_t n = (size_t)w->solid_count;
     w->order = malloc((n + 1) * sizeof *w->order);
-    w->bounds = malloc((n + 1) * sizeof *w->bounds), w->pose = malloc((n + 1) * sizeof *w->pose);
+    w->bounds = malloc((n + 1) * sizeof *w->bounds);
+    w->pose = malloc((n + 1) * sizeof *w->pose);
     w->twist = malloc((n + 1) * 6 * sizeof *w->twist);
     if (!w->order || !w->bounds || !w->pose || !w->twist) return SOA_E_MEMORY;
     size_t points = 0;
-    for (int a = 0; a < w->solid_count; ++a) w->order[a] = a;
-    for (int m = 0; m < w->meeting_count; ++m) points += w->laws[w->meetings[m].law].patch ? SOA_PATCH_MOST : 1;
+    for (int a = 0; a < w->solid_count; ++a)
+        w->order[a] = a;
+    for (int m = 0; m < w->meeting_count; ++m)
+        points += w->laws[w->meetings[m].law].patch ? SOA_PATCH_MOST : 1;
     choose_recorded(w, w->solid_count);
     if (!w->recorded_count) choose_recorded(w, w->scenario->shape_count);
     /* a body rests on few others; of the many shapes of a machine few touch at the same time */
-    const size_t given = (size_t)w->scenario->shape_count, likely = 16 * (given + 4) + 4 * (n - given);
+    const size_t given = (size_t)w->scenario->shape_count,
+                 likely = 16 * (given + 4) + 4 * (n - given);
     w->slot_count = (int)(points < likely ? points : likely);
     w->touch_most = w->slot_count;
     w->touch = malloc(((size_t)w->touch_most + 1) * sizeof *w->touch);
@@ -114,22 +119,32 @@ soa_status soai_contact_open(soa_world *w, soa_report *report) {
     w->next_slot = malloc(((size_t)w->slot_count + 1) * sizeof *w->next_slot);
     w->met = calloc((size_t)w->meeting_count + 1, 1);
     w->reach = malloc((n + 1) * sizeof *w->reach);
-    if (!w->touch || !w->pairs || !w->first_slot || !w->next_slot || !w->met || !w->reach) return SOA_E_MEMORY;
-    for (int m = 0; m < w->meeting_count; ++m) w->first_slot[m] = -1;
+    if (!w->touch || !w->pairs || !w->first_slot || !w->next_slot || !w->met || !w->reach)
+        return SOA_E_MEMORY;
+    for (int m = 0; m < w->meeting_count; ++m)
+        w->first_slot[m] = -1;
     return SOA_OK;
 }
 
 void soai_contact_close(soa_world *w) {
     soai_solids_close(w);
-    free(w->order), free(w->bounds), free(w->pose);
-    free(w->twist), free(w->touch), free(w->pairs), free(w->first_slot), free(w->next_slot), free(w->met),
-        free(w->reach);
+    free(w->order);
+    free(w->bounds);
+    free(w->pose);
+    free(w->twist);
+    free(w->touch);
+    free(w->pairs);
+    free(w->first_slot);
+    free(w->next_slot);
+    free(w->met);
+    free(w->reach);
 }
 
 /* --- forces at one state ---------------------------------------------------------------------- */
 /* Lists the slots of each meeting (first_slot, next_slot). Call whenever slots change. */
 void soai_contact_index(soa_world *w) {
-    for (int m = 0; m < w->meeting_count; ++m) w->first_slot[m] = -1;
+    for (int m = 0; m < w->meeting_count; ++m)
+        w->first_slot[m] = -1;
     for (int k = w->slot_count - 1; k >= 0; --k) {
         const int m = w->slots[k].meeting;
         if (m < 0) continue;
@@ -154,15 +169,22 @@ static void match_slots(const soa_world *w, int meeting, const soa_patch *patch,
     for (; left > 0; --left) {
         double least = INFINITY, deepest = 0;
         int point = -1, best = -1;
-        for (int k = w->first_slot[meeting]; k >= 0; k = w->next_slot[k]) deepest = fmax(deepest, w->slots[k].depth);
+        for (int k = w->first_slot[meeting]; k >= 0; k = w->next_slot[k])
+            deepest = fmax(deepest, w->slots[k].depth);
         for (int k = w->first_slot[meeting]; k >= 0; k = w->next_slot[k]) {
             int taken = 0;
-            for (int p = 0; p < patch->count; ++p) taken = taken || slot[p] == k;
+            for (int p = 0; p < patch->count; ++p)
+                taken = taken || slot[p] == k;
             for (int p = 0; p < patch->count && !taken; ++p) {
                 /* Of two at the same place, prefer the one that presses. */
                 double off = deepest > 0 ? -margin * margin * w->slots[k].depth / deepest : 0;
-                for (int j = 0; j < 3; ++j) off += pow(patch->points[p].point_a[j] - w->slots[k].point[j], 2);
-                if (slot[p] < 0 && off < least) least = off, point = p, best = k;
+                for (int j = 0; j < 3; ++j)
+                    off += pow(patch->points[p].point_a[j] - w->slots[k].point[j], 2);
+                if (slot[p] < 0 && off < least) {
+                    least = off;
+                    point = p;
+                    best = k;
+                }
             }
         }
         if (best < 0) break;
@@ -180,40 +202,48 @@ double soai_slip_part(double use) {
  * has rotated with the bodies since. */
 static void across_normal(const double spring[3], const double normal[3], double out[3]) {
     const double along = soai_dot3(spring, normal), length = soai_dot3(spring, spring);
-    for (int j = 0; j < 3; ++j) out[j] = spring[j] - along * normal[j];
+    for (int j = 0; j < 3; ++j)
+        out[j] = spring[j] - along * normal[j];
     const double left = soai_dot3(out, out);
     if (left > 0.25 * length)
-        for (int j = 0; j < 3; ++j) out[j] *= sqrt(length / left);
+        for (int j = 0; j < 3; ++j)
+            out[j] *= sqrt(length / left);
 }
 
 /* Computes position, velocity and depth of one contact point. */
-static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3], const soa_patch_point *p,
-                              int slot) {
+static soa_status place_touch(soa_world *w, int meeting, double time, const double normal[3],
+                              const soa_patch_point *p, int slot) {
     const soai_meeting *m = &w->meetings[meeting];
     const soa_contact_pair *law = &w->laws[m->law];
     if (w->touch_count >= w->touch_most) return SOA_E_MEMORY;
     soai_touch *t = &w->touch[w->touch_count++];
-    *t = (soai_touch){.meeting = meeting, .id = p->id, .distance = p->distance, .slot = slot, .weight = 1};
+    *t = (soai_touch){
+        .meeting = meeting, .id = p->id, .distance = p->distance, .slot = slot, .weight = 1};
     memcpy(t->normal, normal, sizeof t->normal);
     double between[3];
-    for (int k = 0; k < 3; ++k) t->point[k] = 0.5 * (p->point_a[k] + p->point_b[k]);
+    for (int k = 0; k < 3; ++k)
+        t->point[k] = 0.5 * (p->point_a[k] + p->point_b[k]);
     for (int side = 0; side < 2; ++side) { /* velocity of a's material minus that of b */
         const int i = side ? m->b : m->a;
         const double *V = w->twist + 6 * i, *o = w->pose[i].p;
         double arm[3], turn[3];
-        for (int k = 0; k < 3; ++k) arm[k] = t->point[k] - o[k];
+        for (int k = 0; k < 3; ++k)
+            arm[k] = t->point[k] - o[k];
         soai_cross3(V, arm, turn);
-        for (int k = 0; k < 3; ++k) between[k] = side ? between[k] - V[3 + k] - turn[k] : V[3 + k] + turn[k];
+        for (int k = 0; k < 3; ++k)
+            between[k] = side ? between[k] - V[3 + k] - turn[k] : V[3 + k] + turn[k];
     }
     t->rate = soai_dot3(normal, between);
-    for (int k = 0; k < 3; ++k) t->velocity[k] = between[k] - t->rate * normal[k];
+    for (int k = 0; k < 3; ++k)
+        t->velocity[k] = between[k] - t->rate * normal[k];
     const double deep = law->margin - p->distance;
     if (law->law != SOA_CONTACT_PAPER && w->first_slot[meeting] >= 0) {
         const soai_slot *kept = slot < 0 ? NULL : &w->slots[slot];
         if (kept) t->offset = fmin(kept->offset, deep);
         /* Depth that the motion cannot explain does not count. */
         if (!kept || kept->id != p->id) {
-            const double come = (kept ? kept->depth : 0) + 1.5 * fmax(0, -t->rate) * (time - w->state->kept);
+            const double come =
+                (kept ? kept->depth : 0) + 1.5 * fmax(0, -t->rate) * (time - w->state->kept);
             t->offset = fmax(t->offset, deep - come);
         }
     }
@@ -229,7 +259,8 @@ static double weight_of(const soa_world *w, int first, int i, double margin) {
     for (int j = first; j < w->touch_count; ++j) {
         const soai_touch *o = &w->touch[j];
         double off = 0;
-        for (int k = 0; k < 3; ++k) off += pow(t->point[k] - o->point[k], 2);
+        for (int k = 0; k < 3; ++k)
+            off += pow(t->point[k] - o->point[k], 2);
         off /= 100 * margin * margin;
         if (j == i || !(off < 1) || !(o->depth > 0)) continue;
         sum += (1 - off) * (1 - off) * (o->depth < t->depth ? o->depth / t->depth : 1);
@@ -245,15 +276,19 @@ static double weight_of(const soa_world *w, int first, int i, double margin) {
 static int has_tank(const soa_contact_pair *law) {
     return law->patch && law->law != SOA_CONTACT_PAPER;
 }
-static soa_status give_back(const soa_world *w, soai_touch *t, const soa_contact_pair *law, const double y[]) {
+static soa_status give_back(const soa_world *w, soai_touch *t, const soa_contact_pair *law,
+                            const double y[]) {
     const double held = y[w->at_slots + SOAI_SLOT_NUMBERS * t->slot + SOAI_TANK];
     const double least = 1e-9 * w->state->stats.energy_scale, said = t->stored;
     double spring, unused;
     int saved;
-    const soa_status s = soai_contact_force(law, t->distance + t->offset, 0, &spring, &unused, &saved);
-    const double part = t->rate > 0 && said > 0 ? fmin(1, fmax(0, 2 * (held + least) / (said + least))) : 1;
+    const soa_status s =
+        soai_contact_force(law, t->distance + t->offset, 0, &spring, &unused, &saved);
+    const double part =
+        t->rate > 0 && said > 0 ? fmin(1, fmax(0, 2 * (held + least) / (said + least))) : 1;
     t->pressure *= part;
-    t->said = said, t->stored = held;
+    t->said = said;
+    t->stored = held;
     t->tank_rate = t->rate > 0 ? -t->pressure * t->rate : -t->weight * spring * t->rate;
     return s;
 }
@@ -267,9 +302,11 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
      * once. */
     soa_contact_pair softer = *law;
     if (t->offset > 0) softer.damping *= fmin(1, fmax(0, t->depth) / (0.1 * law->margin));
-    soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure, &t->stored, &t->saved);
+    soa_status s = soai_contact_force(&softer, t->distance + t->offset, t->rate, &t->pressure,
+                                      &t->stored, &t->saved);
     if (s) return s;
-    t->pressure *= t->weight, t->stored *= t->weight;
+    t->pressure *= t->weight;
+    t->stored *= t->weight;
     if (has_tank(law) && t->slot >= 0 && (s = give_back(w, t, law, y))) return s;
     t->bound = law->friction * fmax(t->pressure, 0);
     if (!(law->friction > 0)) return SOA_OK;
@@ -284,13 +321,20 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
         t->tangential[j] = -k * across[j] - c * t->velocity[j];
         spin += 0.5 * t->normal[j] * (w->twist[6 * m->a + j] + w->twist[6 * m->b + j]);
     }
-    const double size = sqrt(soai_dot3(t->tangential, t->tangential)), length = sqrt(soai_dot3(across, across));
+    const double size = sqrt(soai_dot3(t->tangential, t->tangential)),
+                 length = sqrt(soai_dot3(across, across));
     t->sliding = size > t->bound;
     if (t->sliding)
-        for (int j = 0; j < 3; ++j) t->tangential[j] *= t->bound / size;
+        for (int j = 0; j < 3; ++j)
+            t->tangential[j] *= t->bound / size;
     if (k > 0) t->stored += 0.5 * pow(fmin(k * length, t->bound), 2) / k;
     const double stretch = length > 0 ? soai_dot3(across, t->velocity) / length : 0;
-    const double slip = stretch > 0 ? soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length : 0;
+    double slip;
+    if (stretch > 0) {
+        slip = soai_slip_part(t->bound > 0 ? k * length / t->bound : 1) * stretch / length;
+    } else {
+        slip = 0;
+    }
     soai_cross3(t->normal, across, t->spring_rate);
     /* when the damper alone exceeds the bound, the spring may follow the motion slowly: 2 k / c
      * instead of |v| / |s| */
@@ -319,12 +363,16 @@ soa_status soai_near_pairs(soa_world *w, const soa_bounds *bounds, int *found) {
         for (int m = 0; m < w->meeting_count; ++m) {
             const soa_bounds *a = &bounds[w->meetings[m].a], *b = &bounds[w->meetings[m].b];
             int meet = 1;
-            for (int k = 0; k < 3; ++k) meet = meet && a->low[k] <= b->high[k] && b->low[k] <= a->high[k];
-            if (meet) w->pairs[count][0] = w->meetings[m].a, w->pairs[count++][1] = w->meetings[m].b;
+            for (int k = 0; k < 3; ++k)
+                meet = meet && a->low[k] <= b->high[k] && b->low[k] <= a->high[k];
+            if (meet) {
+                w->pairs[count][0] = w->meetings[m].a;
+                w->pairs[count++][1] = w->meetings[m].b;
+            }
         }
     else {
-        const soa_status s =
-            soa_bounds_pairs(bounds, w->solid_count, w->order, wanted, w, w->pairs, w->meeting_count, &count);
+        const soa_status s = soa_bounds_pairs(bounds, w->solid_count, w->order, wanted, w, w->pairs,
+                                              w->meeting_count, &count);
         if (s) return s;
         qsort(w->pairs, (size_t)count, sizeof *w->pairs, by_meeting);
     }
@@ -338,17 +386,22 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
     w->touch_count = 0;
     if (!w->meeting_count) return SOA_OK;
     double margin = 0;
-    for (int k = 0; k < w->law_count; ++k) margin = fmax(margin, w->laws[k].margin);
+    for (int k = 0; k < w->law_count; ++k)
+        margin = fmax(margin, w->laws[k].margin);
     for (int i = 0; !s && i < w->solid_count; ++i) {
         soa_frame at;
         s = soa_pose(w->model, w->work, w->solids[i].frame, &at);
-        if (!s) s = soa_velocity(w->model, w->work, w->solids[i].frame, SOA_AXES_WORLD, w->twist + 6 * i);
+        if (!s)
+            s = soa_velocity(w->model, w->work, w->solids[i].frame, SOA_AXES_WORLD,
+                             w->twist + 6 * i);
         if (s) return s;
         w->pose[i] = soa_frame_compose(&at, &w->solids[i].place);
         double arm[3], turn[3];
-        for (int k = 0; k < 3; ++k) arm[k] = w->pose[i].p[k] - at.p[k];
+        for (int k = 0; k < 3; ++k)
+            arm[k] = w->pose[i].p[k] - at.p[k];
         soai_cross3(w->twist + 6 * i, arm, turn);
-        for (int k = 0; k < 3; ++k) w->twist[6 * i + 3 + k] += turn[k];
+        for (int k = 0; k < 3; ++k)
+            w->twist[6 * i + 3 + k] += turn[k];
         s = soa_shape_bounds(&w->solids[i].shape, &w->pose[i], 0.5 * margin, &w->bounds[i]);
     }
     if (s) return s;
@@ -362,13 +415,15 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
         soa_patch patch = {.count = 0};
         int slot[SOA_PATCH_MOST];
         if (law->patch)
-            s = soa_shape_patch(a, &w->pose[m->a], b, &w->pose[m->b], law->margin, &w->caches[meeting], NULL, &patch);
+            s = soa_shape_patch(a, &w->pose[m->a], b, &w->pose[m->b], law->margin,
+                                &w->caches[meeting], NULL, &patch);
         else {
             soa_distance d;
             s = soa_shape_distance(a, &w->pose[m->a], b, &w->pose[m->b], &w->caches[meeting], &d);
             if (!s) {
                 memcpy(patch.normal, d.normal, sizeof d.normal);
-                patch.count = 1, patch.points[0] = (soa_patch_point){.distance = d.distance};
+                patch.count = 1;
+                patch.points[0] = (soa_patch_point){.distance = d.distance};
                 memcpy(patch.points[0].point_a, d.point_a, sizeof d.point_a);
                 memcpy(patch.points[0].point_b, d.point_b, sizeof d.point_b);
             }
@@ -377,13 +432,15 @@ soa_status soai_contact_evaluate(soa_world *w, double time, const double *y) {
         const int first = w->touch_count, all = patch.count;
         patch.count = 0;
         for (int k = 0; k < all; ++k)
-            if (patch.points[k].distance < law->margin) patch.points[patch.count++] = patch.points[k];
+            if (patch.points[k].distance < law->margin)
+                patch.points[patch.count++] = patch.points[k];
         match_slots(w, meeting, &patch, law->margin, slot);
         for (int k = 0; !s && k < patch.count; ++k)
             s = place_touch(w, meeting, time, patch.normal, &patch.points[k], slot[k]);
         for (int i = first; law->law != SOA_CONTACT_PAPER && i < w->touch_count; ++i)
             w->touch[i].weight = weight_of(w, first, i, law->margin);
-        for (int i = first; !s && i < w->touch_count; ++i) s = press(w, &w->touch[i], y);
+        for (int i = first; !s && i < w->touch_count; ++i)
+            s = press(w, &w->touch[i], y);
     }
     return s;
 }
@@ -422,7 +479,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         const soai_meeting *m = &w->meetings[now->meeting];
         const soa_contact_pair *law = &w->laws[m->law];
         if (now->slot < 0) {
-            while (free_slot < w->slot_count && w->slots[free_slot].meeting >= 0) ++free_slot;
+            while (free_slot < w->slot_count && w->slots[free_slot].meeting >= 0)
+                ++free_slot;
             /* Cannot happen: touch_at refuses more points than slots. */
             if (free_slot == w->slot_count) continue;
             now->slot = free_slot;
@@ -433,8 +491,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             if (w->first_slot[now->meeting] < 0) {
                 w->first_slot[now->meeting] = now->slot;
                 ++stats->touches;
-                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name, w->solids[m->b].name,
-                           now->rate + 0.0); /* +0.0: never -0 */
+                soai_event(w, t, "touch", "%s %s %.6g m/s", w->solids[m->a].name,
+                           w->solids[m->b].name, now->rate + 0.0); /* +0.0: never -0 */
             }
         }
         soai_slot *slot = &w->slots[now->slot];
@@ -445,15 +503,19 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
             now->stored += fmin(*tank, now->said) - *tank;
             *tank = fmin(*tank, now->said);
         }
-        slot->depth = now->depth, slot->offset = now->offset, slot->weight = now->weight;
+        slot->depth = now->depth;
+        slot->offset = now->offset;
+        slot->weight = now->weight;
         memcpy(slot->point, now->point, sizeof slot->point);
         if (now->saved) ++stats->saves;
         if (!(law->friction > 0)) continue;
         double *spring = y + w->at_slots + SOAI_SLOT_NUMBERS * now->slot, across[3];
         across_normal(spring, now->normal, across);
-        const double k = now->stiffness, length = sqrt(soai_dot3(across, across)), most = k > 0 ? now->bound / k : 0;
+        const double k = now->stiffness, length = sqrt(soai_dot3(across, across)),
+                     most = k > 0 ? now->bound / k : 0;
         const double part = length > most ? most / length : 1;
-        for (int j = 0; j < 3; ++j) spring[j] = part * across[j];
+        for (int j = 0; j < 3; ++j)
+            spring[j] = part * across[j];
         if (length > most) slot->slipped += length - most;
         slot->slipped += now->slip_rate * (t - slot->t);
         slot->t = t;
@@ -467,7 +529,8 @@ void soai_contact_keep(soa_world *w, double t, double *y) {
         w->met[w->touch[i].meeting] = 0; /* report it only once */
         if (slides == ((about & SLID) != 0)) continue;
         stats->slips += slides;
-        soai_event(w, t, slides ? "slip" : "stick", "%s %s", w->solids[m->a].name, w->solids[m->b].name);
+        soai_event(w, t, slides ? "slip" : "stick", "%s %s", w->solids[m->a].name,
+                   w->solids[m->b].name);
     }
     w->state->kept = t;
     soai_contact_index(w);

@@ -42,7 +42,16 @@ typedef struct memory {
     soa_frame final_goal; /* goal of the object of `success`, relative */
 } memory;
 
-typedef enum signal_kind { TOUCHING, FORCE, DISTANCE, SLIP, ERROR, ANGLE_ERROR, RATE, TURN_RATE } signal_kind;
+typedef enum signal_kind {
+    TOUCHING,
+    FORCE,
+    DISTANCE,
+    SLIP,
+    ERROR,
+    ANGLE_ERROR,
+    RATE,
+    TURN_RATE
+} signal_kind;
 typedef struct signal {
     signal_kind kind;
     char name[64];
@@ -99,7 +108,9 @@ int soai_controller_fits(const soa_world *w) {
     const memory *m = memory_of(w);
     const int phases = w->controller->supervisor.phase_count;
     const soa_supervisor_state *x = &m->supervisor;
-    if (x->phase < 0 || x->phase >= phases || x->before < -1 || x->before >= phases || x->changes < 0) return 0;
+    if (x->phase < 0 || x->phase >= phases || x->before < -1 || x->before >= phases ||
+        x->changes < 0)
+        return 0;
     return (m->started == 0 || m->started == 1) && m->final_valid >= 0 && m->final_valid <= 2 &&
            (m->counting == 0 || m->counting == 1);
 }
@@ -109,7 +120,8 @@ static soa_status find(soa_world *w, const char *name, soa_mark mark, const char
                        soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_model_find_frame(w->model, name);
     if (*frame >= 0) return SOA_OK;
-    return soai_scenario_fault(w->scenario, mark, SOA_E_NAME, report, "%s: there is no frame '%s'%s", what, name,
+    return soai_scenario_fault(w->scenario, mark, SOA_E_NAME, report,
+                               "%s: there is no frame '%s'%s", what, name,
                                soai_nearest_frame(w->model, name));
 }
 
@@ -164,7 +176,8 @@ static soa_status drive_path(const soa_world *w, int frame, unsigned char *drive
     mark_up(w, at.body, 0, marked);
     for (int more = 1; more;) {
         more = 0;
-        for (int i = 0; i < w->loop_count; ++i) more = more || mark_loop(w, &w->loops[i], marked);
+        for (int i = 0; i < w->loop_count; ++i)
+            more = more || mark_loop(w, &w->loops[i], marked);
     }
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
@@ -186,7 +199,8 @@ static unsigned char has_goal(const soa_world *w, const law *l, int v) {
 /* Joins the trees that constraint i connects. `tree` gives for each body the root of its tree, or
  * of a tree connected to it. */
 static int root_of(const int *tree, int body) {
-    while (tree[body] != body) body = tree[body];
+    while (tree[body] != body)
+        body = tree[body];
     return body;
 }
 static int ends_of(const soa_world *w, const soa_constraint_def *def, int ends[SOA_RATIO_TERMS]) {
@@ -238,7 +252,8 @@ static void tie_trees(const soa_world *w, const law *l, int *tree) {
         if (soa_constraints_get_def(l->loops, i, &def)) continue;
         soa_constraints_row_range(l->loops, i, NULL, &rows);
         const int count = rows ? ends_of(w, &def, ends) : 0;
-        for (int k = 1; k < count; ++k) tree[root_of(tree, ends[k])] = root_of(tree, ends[0]);
+        for (int k = 1; k < count; ++k)
+            tree[root_of(tree, ends[k])] = root_of(tree, ends[0]);
     }
 }
 /* Keeps only the constraints that are connected with the joints the law drives. Returns their
@@ -250,7 +265,8 @@ static int keep_tied(const soa_world *w, law *l, int *tree) {
         soa_constraints_get_def(l->loops, i, &def);
         if (!is_grasp(w, l, &def)) continue;
         soa_constraints_switch(l->loops, i, 0);
-        if (def.kind != SOA_LOOP || (def.joint != SOA_FIXED && def.joint != SOA_PRISMATIC)) l->turning_grasp = 1;
+        if (def.kind != SOA_LOOP || (def.joint != SOA_FIXED && def.joint != SOA_PRISMATIC))
+            l->turning_grasp = 1;
     }
     tie_trees(w, l, tree);
     for (int i = 0; i < w->loop_count; ++i) {
@@ -266,8 +282,10 @@ static int keep_tied(const soa_world *w, law *l, int *tree) {
             soa_body_info info;
             soa_model_body(w->model, b, &info);
             int driven = 0;
-            for (int k = 0; k < info.nv; ++k) driven |= l->drive[info.v_index + k] == SOA_DRIVE_OWN;
-            for (int k = 0; driven && k < count; ++k) own |= root_of(tree, b) == root_of(tree, ends[k]);
+            for (int k = 0; k < info.nv; ++k)
+                driven |= l->drive[info.v_index + k] == SOA_DRIVE_OWN;
+            for (int k = 0; driven && k < count; ++k)
+                own |= root_of(tree, b) == root_of(tree, ends[k]);
         }
         if (!own) soa_constraints_switch(l->loops, i, 0);
         kept += own;
@@ -289,29 +307,32 @@ static soa_status open_loops(soa_world *w, law *l, const char *what, soa_report 
         return SOA_OK;
     }
     if (a->kind == SOA_ACT_PASSIVITY || a->kind == SOA_ACT_DECOUPLED)
-        return soai_scenario_fault(w->scenario, a->mark, SOA_E_ARGUMENT, report,
-                                   "action '%s': its machine has loops, which this law does not know; take "
-                                   "inverse-dynamics or joint-pd",
-                                   what);
+        return soai_scenario_fault(
+            w->scenario, a->mark, SOA_E_ARGUMENT, report,
+            "action '%s': its machine has loops, which this law does not know; take "
+            "inverse-dynamics or joint-pd",
+            what);
     if (a->kind == SOA_ACT_COORDINATION && !a->passive && l->relative_to)
-        return soai_scenario_fault(w->scenario, a->mark, SOA_E_ARGUMENT, report,
-                                   "action '%s': its arms have loops of their own; give passive: true, or a goal "
-                                   "relative to the world",
-                                   what);
+        return soai_scenario_fault(
+            w->scenario, a->mark, SOA_E_ARGUMENT, report,
+            "action '%s': its arms have loops of their own; give passive: true, or a goal "
+            "relative to the world",
+            what);
     return SOA_OK;
 }
 
 /* Finds the joints that an action drives: from those flagged (joints of its part, or between its
  * frame and the root) the chosen ones. */
-static soa_status open_drive(soa_world *w, const soa_action *a, const char *part, const char *what, unsigned char *own,
-                             soa_report *report) {
+static soa_status open_drive(soa_world *w, const soa_action *a, const char *part, const char *what,
+                             unsigned char *own, soa_report *report) {
     _Static_assert(SOA_DRIVE_OWN == 1 && SOA_DRIVE_NONE == 0, "flags are drives");
     int count = 0;
     if (a->joint_count) {
         const soa_status s = soai_choose_own(w, a, part, what, own, report);
         if (s) return s;
     }
-    for (int i = 0; i < w->nv; ++i) count += own[i];
+    for (int i = 0; i < w->nv; ++i)
+        count += own[i];
     if (count) return SOA_OK;
     if (a->kind <= SOA_ACT_DECOUPLED || a->kind == SOA_ACT_BASE_HOLD)
         return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
@@ -322,19 +343,22 @@ static soa_status open_drive(soa_world *w, const soa_action *a, const char *part
 }
 
 static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report *report) {
-    static const char *const words[] = {"joint-pd",  "inverse-dynamics", "passivity", "decoupled",   "operational",
-                                        "impedance", "hybrid",           "base-hold", "coordination"};
+    static const char *const words[] = {"joint-pd",  "inverse-dynamics", "passivity",
+                                        "decoupled", "operational",      "impedance",
+                                        "hybrid",    "base-hold",        "coordination"};
     const char *what = a->name ? a->name : words[a->kind];
     const int of_joints = a->kind <= SOA_ACT_DECOUPLED;
     l->action = a;
     l->drive = calloc((size_t)w->nv + 1, 1);
     l->goal_q = malloc(((size_t)w->nq + 1) * sizeof *l->goal_q);
     if (!l->drive || !l->goal_q) return SOA_E_MEMORY;
-    for (int i = 0; i < w->nq; ++i) l->goal_q[i] = NAN;
+    for (int i = 0; i < w->nq; ++i)
+        l->goal_q[i] = NAN;
     soa_status s = SOA_OK;
     if (of_joints) {
         if (!a->part)
-            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no part", what);
+            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
+                                       "action '%s' names no part", what);
         soai_motors_of(w, a->part, l->drive);
         if ((s = open_drive(w, a, a->part, what, l->drive, report))) return s;
         for (int k = 0; k < a->position_count; ++k) {
@@ -344,25 +368,28 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
             const int b = soa_model_find_joint(w->model, name);
             if (b < 0 || soa_model_body(w->model, b, &info) || info.nq != 1)
                 return soai_scenario_fault(w->scenario, a->positions[k].mark, SOA_E_NAME, report,
-                                           "action '%s': there is no joint '%s' of one freedom%s", what, name,
-                                           soai_nearest_joint(w->model, name));
+                                           "action '%s': there is no joint '%s' of one freedom%s",
+                                           what, name, soai_nearest_joint(w->model, name));
             if (!l->drive[info.v_index])
-                return soai_scenario_fault(w->scenario, a->positions[k].mark, SOA_E_NAME, report,
-                                           "action '%s': goal of joint '%s', %s", what, name,
-                                           w->actuated[info.v_index]
-                                               ? "which its 'joints' do not choose; add it there or leave the goal out"
-                                               : "which has no motor; name it in the 'motors' of its part");
+                return soai_scenario_fault(
+                    w->scenario, a->positions[k].mark, SOA_E_NAME, report,
+                    "action '%s': goal of joint '%s', %s", what, name,
+                    w->actuated[info.v_index]
+                        ? "which its 'joints' do not choose; add it there or leave the goal out"
+                        : "which has no motor; name it in the 'motors' of its part");
             l->goal_q[info.q_index] = a->positions[k].value;
         }
     } else {
         char root[256];
         soa_body_info base;
         snprintf(root, sizeof root, "%s.root", a->part ? a->part : "");
-        if (a->kind == SOA_ACT_BASE_HOLD && !soa_model_body(w->model, soa_model_find_joint(w->model, root), &base))
+        if (a->kind == SOA_ACT_BASE_HOLD &&
+            !soa_model_body(w->model, soa_model_find_joint(w->model, root), &base))
             l->frame = base.frame;
         else if (!a->frame)
-            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no frame%s", what,
-                                       a->kind == SOA_ACT_BASE_HOLD ? " and its part does not float" : "");
+            return soai_scenario_fault(
+                w->scenario, a->mark, SOA_E_NAME, report, "action '%s' names no frame%s", what,
+                a->kind == SOA_ACT_BASE_HOLD ? " and its part does not float" : "");
         if ((!l->frame && (s = find(w, a->frame, a->mark, what, &l->frame, report))) ||
             (s = find(w, a->relative_to, a->mark, what, &l->relative_to, report)))
             return s;
@@ -379,7 +406,8 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
         } else if ((s = drive_path(w, l->frame, l->drive)))
             return s;
         char part[64];
-        snprintf(part, sizeof part, "%.*s", (int)strcspn(a->frame ? a->frame : "", "."), a->frame ? a->frame : "");
+        snprintf(part, sizeof part, "%.*s", (int)strcspn(a->frame ? a->frame : "", "."),
+                 a->frame ? a->frame : "");
         if ((s = open_drive(w, a, a->part ? a->part : part, what, l->drive, report))) return s;
     }
     return open_loops(w, l, what, report);
@@ -391,7 +419,8 @@ static soa_status open_control(soa_world *w, law *l) {
     soa_control_def def = soa_control_default(l->drive);
     unsigned char *primary = l->loops ? calloc((size_t)w->nv + 1, 1) : NULL;
     if (l->loops && !primary) return SOA_E_MEMORY;
-    for (int i = 0; l->loops && i < w->nv; ++i) primary[i] = has_goal(w, l, i);
+    for (int i = 0; l->loops && i < w->nv; ++i)
+        primary[i] = has_goal(w, l, i);
     def.constraints = l->loops;
     def.primary = primary;
     const soa_status s = soa_control_create(w->controller->model, &def, &l->control);
@@ -455,7 +484,8 @@ static int parse_signal(soa_world *w, const char *text, signal *out) {
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         const size_t n = strlen(known[k].prefix);
         if (strncmp(text, known[k].prefix, n)) continue;
-        out->kind = known[k].kind, out->of = text + n;
+        out->kind = known[k].kind;
+        out->of = text + n;
         snprintf(out->name, sizeof out->name, "%s", text);
         if (out->kind <= SLIP) {
             for (int i = 0; i < w->solid_count; ++i)
@@ -473,14 +503,19 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     if (def->phase_count < 1) return SOA_OK;
     soai_controller *c = w->controller = calloc(1, sizeof *c);
     if (!c) return SOA_E_MEMORY;
-    const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate, def->damping_estimate};
+    const soai_estimate estimate = {def->mass_estimate, def->inertia_estimate,
+                                    def->damping_estimate};
     soa_status s = soai_world_model(w->scenario, &estimate, &c->model, &c->own_loops, report);
     if (s) return s;
     c->numbers = calloc((size_t)(8 * w->nv + w->nq + 1), sizeof *c->numbers);
     if (!c->numbers) return SOA_E_MEMORY;
     double *at = c->numbers;
-    c->path_q = at, at += w->nq;
-    c->tau = at, c->part = at + w->nv, c->path_v = at + 2 * w->nv, c->path_a = at + 3 * w->nv;
+    c->path_q = at;
+    at += w->nq;
+    c->tau = at;
+    c->part = at + w->nv;
+    c->path_v = at + 2 * w->nv;
+    c->path_a = at + 3 * w->nv;
     c->gain_k = at + 4 * w->nv;
     c->gain_d = at + 5 * w->nv;
     c->rest = at + 6 * w->nv;
@@ -488,9 +523,12 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     soa_control_def all = soa_control_default(NULL);
     if ((s = soa_control_create(c->model, &all, &c->sight))) return s;
     size_t transitions = 0, conditions = 0;
-    for (int p = 0; p < def->phase_count; ++p)
-        for (int t = 0; t < def->phases[p].transition_count; ++t)
-            ++transitions, conditions += (size_t)def->phases[p].transitions[t].condition_count;
+    for (int p = 0; p < def->phase_count; ++p) {
+        for (int t = 0; t < def->phases[p].transition_count; ++t) {
+            ++transitions;
+            conditions += (size_t)def->phases[p].transitions[t].condition_count;
+        }
+    }
     const size_t phases = (size_t)(def->phase_count & 0x7fffffff);
     c->laws = calloc(phases, sizeof *c->laws);
     c->phases = calloc(phases, sizeof *c->phases);
@@ -501,32 +539,37 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     soa_supervisor_condition *when = c->conditions;
     for (int p = 0; p < def->phase_count; ++p) {
         const soa_phase *from = &def->phases[p];
-        c->phases[p] = (soa_supervisor_phase){from->name, from->blend, from->transition_count, next};
+        c->phases[p] =
+            (soa_supervisor_phase){from->name, from->blend, from->transition_count, next};
         if (from->action_count > ACTIONS)
             return soai_scenario_fault(w->scenario, from->mark, SOA_E_ARGUMENT, report,
-                                       "phase '%s' has %d actions; %d are possible", from->name, from->action_count,
-                                       ACTIONS);
+                                       "phase '%s' has %d actions; %d are possible", from->name,
+                                       from->action_count, ACTIONS);
         for (int a = 0; a < from->action_count; ++a)
             if ((s = open_law(w, &from->actions[a], &c->laws[p][a], report))) return s;
         if ((s = share_joints(w, from, c->laws[p]))) return s;
         for (int t = 0; t < from->transition_count; ++t, ++next) {
             const soa_transition *go = &from->transitions[t];
-            next->to = -1, next->condition_count = go->condition_count, next->conditions = when;
+            next->to = -1;
+            next->condition_count = go->condition_count;
+            next->conditions = when;
             for (int k = 0; k < def->phase_count; ++k)
                 if (!strcmp(def->phases[k].name, go->to)) next->to = k;
             if (next->to < 0)
-                return soai_scenario_fault(w->scenario, go->mark, SOA_E_NAME, report, "there is no phase '%s'", go->to);
+                return soai_scenario_fault(w->scenario, go->mark, SOA_E_NAME, report,
+                                           "there is no phase '%s'", go->to);
             for (int k = 0; k < go->condition_count; ++k, ++when) {
                 const soa_condition *cond = &go->conditions[k];
-                *when = (soa_supervisor_condition){SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value,
-                                                   cond->hold};
+                *when = (soa_supervisor_condition){
+                    SOA_SIGNAL_PHASE_TIME, cond->compare == SOA_ABOVE, cond->value, cond->hold};
                 if (!strcmp(cond->signal, "phase_time")) continue;
                 signal parsed;
                 if (!parse_signal(w, cond->signal, &parsed))
                     return soai_scenario_fault(
                         w->scenario, cond->mark, SOA_E_NAME, report,
                         "there is no signal '%s' (phase_time, touching.GROUP, force.GROUP, "
-                        "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, angle_error.ACTION, "
+                        "distance.GROUP, slip.GROUP, error.ACTION, rate.ACTION, "
+                        "angle_error.ACTION, "
                         "turn_rate.ACTION)",
                         cond->signal);
                 for (when->signal = 0; when->signal < c->signal_count; ++when->signal)
@@ -547,14 +590,24 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
 void soai_controller_close(soa_world *w) {
     soai_controller *c = w->controller;
     if (!c) return;
-    for (int p = 0; c->laws && p < w->scenario->control.phase_count; ++p)
-        for (int a = 0; a < ACTIONS; ++a)
-            soa_control_free(c->laws[p][a].control), soa_constraints_free(c->laws[p][a].loops),
-                free(c->laws[p][a].drive), free(c->laws[p][a].yields), free(c->laws[p][a].goal_q);
+    for (int p = 0; c->laws && p < w->scenario->control.phase_count; ++p) {
+        for (int a = 0; a < ACTIONS; ++a) {
+            soa_control_free(c->laws[p][a].control);
+            soa_constraints_free(c->laws[p][a].loops);
+            free(c->laws[p][a].drive);
+            free(c->laws[p][a].yields);
+            free(c->laws[p][a].goal_q);
+        }
+    }
     soa_control_free(c->sight);
     soa_constraint_list_free(&c->own_loops);
     if (c->model) soa_model_free(c->model);
-    free(c->laws), free(c->phases), free(c->transitions), free(c->conditions), free(c->numbers), free(c);
+    free(c->laws);
+    free(c->phases);
+    free(c->transitions);
+    free(c->conditions);
+    free(c->numbers);
+    free(c);
 }
 
 /* --- a phase begins --------------------------------------------------------------------------- */
@@ -571,26 +624,35 @@ static soa_status relative_motion(soa_world *w, int frame, int relative_to, soa_
     const soa_frame back = soa_frame_inverse(&base);
     *out = soa_motion_at_rest(&same);
     out->pose = soa_frame_compose(&back, &own);
-    for (int k = 0; k < 6; ++k) out->twist[k] = 0;
+    for (int k = 0; k < 6; ++k)
+        out->twist[k] = 0;
     /* twist of the frame minus that of the base's material there, in the base's axes */
     double V[6], B[6], arm[3];
     if ((s = soa_velocity(c->model, soa_control_work(c->sight), frame, SOA_AXES_WORLD, V)) ||
         (s = soa_velocity(c->model, soa_control_work(c->sight), relative_to, SOA_AXES_WORLD, B)))
         return s;
-    for (int k = 0; k < 3; ++k) arm[k] = own.p[k] - base.p[k];
+    for (int k = 0; k < 3; ++k)
+        arm[k] = own.p[k] - base.p[k];
     const double turn[3] = {B[1] * arm[2] - B[2] * arm[1], B[2] * arm[0] - B[0] * arm[2],
                             B[0] * arm[1] - B[1] * arm[0]};
-    for (int k = 0; k < 3; ++k) V[k] -= B[k], V[3 + k] -= B[3 + k] + turn[k];
-    for (int k = 0; k < 3; ++k)
-        for (int r = 0; r < 3; ++r)
-            out->twist[k] += base.R[3 * r + k] * V[r], out->twist[3 + k] += base.R[3 * r + k] * V[3 + r];
+    for (int k = 0; k < 3; ++k) {
+        V[k] -= B[k];
+        V[3 + k] -= B[3 + k] + turn[k];
+    }
+    for (int k = 0; k < 3; ++k) {
+        for (int r = 0; r < 3; ++r) {
+            out->twist[k] += base.R[3 * r + k] * V[r];
+            out->twist[3 + k] += base.R[3 * r + k] * V[3 + r];
+        }
+    }
     return SOA_OK;
 }
 
 /* Rotates a pose in the axes it is given in; the origin is kept. */
 static void turn_by(const double R[9], soa_frame *pose) {
     soa_frame by = soa_frame_identity(), own = *pose;
-    memcpy(by.R, R, sizeof by.R), memset(own.p, 0, sizeof own.p);
+    memcpy(by.R, R, sizeof by.R);
+    memset(own.p, 0, sizeof own.p);
     const soa_frame turned = soa_frame_compose(&by, &own);
     memcpy(pose->R, turned.R, sizeof turned.R);
 }
@@ -605,10 +667,10 @@ static void warn_of_followers(soa_world *w, const law *l) {
     }
     for (int i = 0; i < w->nv; ++i)
         if (follows[i] && has_goal(w, l, i))
-            soai_warn(
-                w, "goal-follows", soai_coordinate_name(w, i), l->goal_q[w->v_of_q[i]],
-                "the loops let this joint follow the other joints that have goals, so its own goal is not pursued; "
-                "leave it out");
+            soai_warn(w, "goal-follows", soai_coordinate_name(w, i), l->goal_q[w->v_of_q[i]],
+                      "the loops let this joint follow the other joints that have goals, so its "
+                      "own goal is not pursued; "
+                      "leave it out");
     free(follows);
 }
 
@@ -628,13 +690,16 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
         if (l->action->kind <= SOA_ACT_DECOUPLED) continue;
         for (int k = 0; before >= 0 && k < w->scenario->control.phases[before].action_count; ++k) {
             const law *old = &c->laws[before][k];
-            if (old->action->kind == l->action->kind && old->frame == l->frame && old->relative_to == l->relative_to)
+            if (old->action->kind == l->action->kind && old->frame == l->frame &&
+                old->relative_to == l->relative_to)
                 last = &kept[k];
         }
         soa_status s = relative_motion(w, l->frame, l->relative_to, &now->from);
         if (s) return s;
         if (last) { /* the same law continues: its goal must not jump */
-            now->from = last->goal, now->hybrid = last->hybrid, now->coordination = last->coordination;
+            now->from = last->goal;
+            now->hybrid = last->hybrid;
+            now->coordination = last->coordination;
             memcpy(now->grasp, last->grasp, sizeof now->grasp);
         } else if (l->action->kind == SOA_ACT_COORDINATION)
             for (int k = 0; k < l->action->hand_count; ++k) {
@@ -653,12 +718,15 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
             turn_by(R, &now->to);
         } else if (l->action->goal_is_offset) {
             turn_by(l->action->goal.R, &now->to);
-            for (int k = 0; k < 3; ++k) now->to.p[k] += l->action->goal.p[k];
+            for (int k = 0; k < 3; ++k)
+                now->to.p[k] += l->action->goal.p[k];
         } else
             now->to = l->action->goal;
         const char *object = w->scenario->success.object;
-        if (object && l->action->frame && !strcmp(l->action->frame, object))
-            m->final_goal = now->to, m->final_valid = 1;
+        if (object && l->action->frame && !strcmp(l->action->frame, object)) {
+            m->final_goal = now->to;
+            m->final_valid = 1;
+        }
     }
     const soa_success *success = &w->scenario->success;
     if (!success->from_phase || !strcmp(def->name, success->from_phase)) m->counting = 1;
@@ -685,13 +753,15 @@ static soa_status joint_path(soa_world *w, int index, const law *l, double time)
     memcpy(end, starts(w, index), (size_t)w->nq * sizeof *end);
     for (int i = 0; i < w->nq; ++i)
         if (l->goal_q[i] == l->goal_q[i]) end[i] = l->goal_q[i];
-    const soa_status st = soa_path_joint(w->model, starts(w, index), end, s, c->path_q, c->path_v, c->path_a);
+    const soa_status st =
+        soa_path_joint(w->model, starts(w, index), end, s, c->path_q, c->path_v, c->path_a);
     return st ? st : soa_q_difference(w->model, c->q, c->path_q, w->qdd);
 }
 
 /* Computes the accelerations commanded by the inverse dynamics laws of a phase, into c->command.
  * Each law takes those of the others into account, so joints may be divided among several laws. */
-static soa_status command_joints(soa_world *w, const soa_phase *phase, const law *laws, double time) {
+static soa_status command_joints(soa_world *w, const soa_phase *phase, const law *laws,
+                                 double time) {
     soai_controller *c = w->controller;
     memset(c->command, 0, (size_t)w->nv * sizeof *c->command);
     for (int k = 0; phase->action_count > 1 && k < phase->action_count; ++k) {
@@ -701,7 +771,8 @@ static soa_status command_joints(soa_world *w, const soa_phase *phase, const law
         if (s) return s;
         for (int i = 0; i < w->nv; ++i)
             if (laws[k].drive[i] == SOA_DRIVE_OWN)
-                c->command[i] += c->path_a[i] + a->stiffness[0] * w->qdd[i] + a->damping[0] * (c->path_v[i] - c->v[i]);
+                c->command[i] += c->path_a[i] + a->stiffness[0] * w->qdd[i] +
+                                 a->damping[0] * (c->path_v[i] - c->v[i]);
     }
     return SOA_OK;
 }
@@ -726,20 +797,29 @@ static soa_status joint_action(soa_world *w, int index, const law *l, double tim
             error[2] = error[3] = fmax(error[2], fabs(c->path_v[i] - c->v[i]));
         }
     switch (a->kind) {
-    case SOA_ACT_JOINT_PD: return soa_control_joint_pd(l->control, c->q, c->v, &reference, &gains, c->part);
+    case SOA_ACT_JOINT_PD:
+        return soa_control_joint_pd(l->control, c->q, c->v, &reference, &gains, c->part);
     case SOA_ACT_INVERSE_DYNAMICS:
-        return soa_control_inverse_dynamics(l->control, c->q, c->v, &reference, &gains, NULL, c->part, NULL);
+        return soa_control_inverse_dynamics(l->control, c->q, c->v, &reference, &gains, NULL,
+                                            c->part, NULL);
     case SOA_ACT_PASSIVITY:
-        return soa_control_passivity(l->control, SOA_SLOTINE_LI, c->q, c->v, &reference, &gains, c->part, NULL);
-    default: return soa_control_decoupled(l->control, c->q, c->v, &reference, c->gain_k, c->gain_d, c->part, NULL);
+        return soa_control_passivity(l->control, SOA_SLOTINE_LI, c->q, c->v, &reference, &gains,
+                                     c->part, NULL);
+    default:
+        return soa_control_decoupled(l->control, c->q, c->v, &reference, c->gain_k, c->gain_d,
+                                     c->part, NULL);
     }
 }
 
 static soa_frame_law frame_law(const law *l) {
     const soa_action *a = l->action;
     soa_frame_law f = soa_frame_law_default(l->frame, l->relative_to);
-    for (int k = 0; k < 6; ++k) f.stiffness[k] = a->stiffness[k / 3], f.damping[k] = a->damping[k / 3];
-    f.max_force = a->max_force, f.max_torque = a->max_torque;
+    for (int k = 0; k < 6; ++k) {
+        f.stiffness[k] = a->stiffness[k / 3];
+        f.damping[k] = a->damping[k / 3];
+    }
+    f.max_force = a->max_force;
+    f.max_torque = a->max_torque;
     return f;
 }
 
@@ -748,11 +828,12 @@ static soa_status wrist_wrench(soa_world *w, int frame, double out[6]) {
     soai_controller *c = w->controller;
     const double *felt = soai_seen_wrist(w, frame);
     soa_frame at;
-    const soa_status s = felt ? soa_pose(c->model, soa_control_work(c->sight), frame, &at) : SOA_E_NAME;
+    const soa_status s =
+        felt ? soa_pose(c->model, soa_control_work(c->sight), frame, &at) : SOA_E_NAME;
     for (int half = 0; !s && half < 6; half += 3)
         for (int k = 0; k < 3; ++k)
-            out[half + k] =
-                at.R[3 * k] * felt[half] + at.R[3 * k + 1] * felt[half + 1] + at.R[3 * k + 2] * felt[half + 2];
+            out[half + k] = at.R[3 * k] * felt[half] + at.R[3 * k + 1] * felt[half + 1] +
+                            at.R[3 * k + 2] * felt[half + 2];
     return s;
 }
 
@@ -784,19 +865,24 @@ static soa_coordination coordination_of(const law *l, const action_memory *m) {
     return ask;
 }
 
-static soa_status coordination_action(soa_world *w, int index, const law *l, soa_frame_error *error) {
+static soa_status coordination_action(soa_world *w, int index, const law *l,
+                                      soa_frame_error *error) {
     soai_controller *c = w->controller;
     const soa_action *a = l->action;
     action_memory *m = &memory_of(w)->action[index];
     const soa_coordination ask = coordination_of(l, m);
     double wrenches[6 * SOA_HANDS], measured = 0;
     soa_status s = soa_kinematics(c->model, soa_control_work(c->sight), c->q, c->v, NULL);
-    for (int k = 0; !s && k < a->hand_count; ++k) s = wrist_wrench(w, l->hands[k], wrenches + 6 * k);
+    for (int k = 0; !s && k < a->hand_count; ++k)
+        s = wrist_wrench(w, l->hands[k], wrenches + 6 * k);
     if (!s) s = soa_control_internal_force(l->control, c->q, &ask, wrenches, &measured);
     if (s) return s;
     m->squeeze = measured;
     soa_coordination_result result;
-    s = soa_control_coordination(l->control, c->q, c->v, &ask, &(soa_coordination_input){.goal = &m->goal, .measured = &measured, .dt = w->tick_length}, &m->coordination, c->part, &result);
+    s = soa_control_coordination(
+        l->control, c->q, c->v, &ask,
+        &(soa_coordination_input){.goal = &m->goal, .measured = &measured, .dt = w->tick_length},
+        &m->coordination, c->part, &result);
     if (!s) *error = result.error;
     return s;
 }
@@ -815,47 +901,65 @@ static soa_status frame_action(soa_world *w, int index, const law *l, double tim
     const soa_frame_law f = frame_law(l);
     switch (a->kind) {
     case SOA_ACT_IMPEDANCE:
-        s = soa_control_impedance(l->control, c->q, c->v, &f, &m->goal, a->force, c->part, &(soa_impedance_result){.error = &error});
+        s = soa_control_impedance(l->control, c->q, c->v, &f, &m->goal, a->force, c->part,
+                                  &(soa_impedance_result){.error = &error});
         break;
     case SOA_ACT_OPERATIONAL: {
         const soa_frame_task task = {f, SOA_ROWS_ALL, m->goal};
         const soa_operational_options options = {.damping = 1e-6};
         double rcond = 1;
-        s = soa_control_operational_space(l->control, c->q, c->v, &task, 1, &options, c->part, &(soa_operational_result){.error = &error, .rcond = &rcond});
+        s = soa_control_operational_space(
+            l->control, c->q, c->v, &task, 1, &options, c->part,
+            &(soa_operational_result){.error = &error, .rcond = &rcond});
         if (!s && rcond < near_singular)
             soai_warn(w, "singular", a->frame, 1 / fmax(rcond, 1e-300),
-                      "law '%.50s' of phase '%.50s': its joints hardly move the frame in some direction (reciprocal "
-                      "condition %.1e), so torques may become huge: goals nearer, another posture, or law impedance",
+                      "law '%.50s' of phase '%.50s': its joints hardly move the frame in some "
+                      "direction (reciprocal "
+                      "condition %.1e), so torques may become huge: goals nearer, another posture, "
+                      "or law impedance",
                       a->name ? a->name : "", soa_world_phase(w), rcond);
         break;
     }
     case SOA_ACT_HYBRID: {
         double world[6], measured[6];
         const soa_hybrid_law h = {f, a->force_rows, {a->force_gain[0], a->force_gain[1]}, 50, 1e-6};
-        if ((s = soa_control_frame_error(c->sight, c->q, c->v, l->frame, l->relative_to, &m->goal, &error))) return s;
+        if ((s = soa_control_frame_error(c->sight, c->q, c->v, l->frame, l->relative_to, &m->goal,
+                                         &error)))
+            return s;
         if ((s = wrist_wrench(w, l->frame, world))) return s;
         for (int half = 0; half < 2; ++half)
             for (int k = 0; k < 3; ++k) {
                 measured[3 * half + k] = 0;
-                for (int r = 0; r < 3; ++r) measured[3 * half + k] += error.goal.R[3 * r + k] * world[3 * half + r];
+                for (int r = 0; r < 3; ++r)
+                    measured[3 * half + k] += error.goal.R[3 * r + k] * world[3 * half + r];
             }
-        s = soa_control_hybrid(l->control, c->q, c->v, &h, &(soa_hybrid_input){.goal = &m->goal, .force = a->force, .measured = measured, .dt = w->tick_length}, &m->hybrid, c->part, &error);
+        s = soa_control_hybrid(
+            l->control, c->q, c->v, &h,
+            &(soa_hybrid_input){
+                .goal = &m->goal, .force = a->force, .measured = measured, .dt = w->tick_length},
+            &m->hybrid, c->part, &error);
         break;
     }
     case SOA_ACT_BASE_HOLD: {
         const soa_operational_options options = {.damping = 1e-6};
-        s = soa_control_base_attitude(l->control, c->q, c->v, &(soa_attitude_law){.frame = l->frame, .stiffness = a->stiffness[0], .damping = a->damping[0]}, &m->goal, &options, c->part, &error);
+        s = soa_control_base_attitude(l->control, c->q, c->v,
+                                      &(soa_attitude_law){.frame = l->frame,
+                                                          .stiffness = a->stiffness[0],
+                                                          .damping = a->damping[0]},
+                                      &m->goal, &options, c->part, &error);
         break;
     }
     default: s = coordination_action(w, index, l, &error); break;
     }
     if (s) return s;
-    m->error[0] =
-        sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] + error.error[5] * error.error[5]);
-    m->error[1] =
-        sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] + error.error[2] * error.error[2]);
-    m->error[2] = sqrt(error.rate[3] * error.rate[3] + error.rate[4] * error.rate[4] + error.rate[5] * error.rate[5]);
-    m->error[3] = sqrt(error.rate[0] * error.rate[0] + error.rate[1] * error.rate[1] + error.rate[2] * error.rate[2]);
+    m->error[0] = sqrt(error.error[3] * error.error[3] + error.error[4] * error.error[4] +
+                       error.error[5] * error.error[5]);
+    m->error[1] = sqrt(error.error[0] * error.error[0] + error.error[1] * error.error[1] +
+                       error.error[2] * error.error[2]);
+    m->error[2] = sqrt(error.rate[3] * error.rate[3] + error.rate[4] * error.rate[4] +
+                       error.rate[5] * error.rate[5]);
+    m->error[3] = sqrt(error.rate[0] * error.rate[0] + error.rate[1] * error.rate[1] +
+                       error.rate[2] * error.rate[2]);
     return SOA_OK;
 }
 
@@ -894,21 +998,27 @@ static double signal_value(soa_world *w, const signal *s, int phase) {
     for (int i = 0; i < w->solid_count; ++i) {
         if (!soai_in_group(&w->solids[i], s->of)) continue;
         const double x = soai_seen_solid(w, i, which[s->kind]);
-        total += x, least = fmin(least, x), most = fmax(most, x);
+        total += x;
+        least = fmin(least, x);
+        most = fmax(most, x);
     }
-    return s->kind == DISTANCE ? least : s->kind == SLIP ? most : total;
+    if (s->kind == DISTANCE) return least;
+    if (s->kind == SLIP) return most;
+    return total;
 }
 
 /* Holds the given torques for the tick, limited by the motors. */
 static soa_status hold(soa_world *w, const double *tau, const char *who, soa_report *report) {
     for (int i = 0; i < w->nv; ++i)
         if (!(fabs(tau[i]) < INFINITY))
-            return soai_report(report, SOA_E_NOT_FINITE, -1, 0,
-                               "%s gave a torque that is not a number (%g) at t = %.9g s, joint '%s'", who, tau[i],
-                               w->state->t, soai_coordinate_name(w, i));
+            return soai_report(
+                report, SOA_E_NOT_FINITE, -1, 0,
+                "%s gave a torque that is not a number (%g) at t = %.9g s, joint '%s'", who, tau[i],
+                w->state->t, soai_coordinate_name(w, i));
     for (int i = 0; i < w->nv; ++i) {
         const double own = w->actuated[i] ? tau[i] : 0;
-        w->tau[i] = w->scenario->control.saturate ? fmin(fmax(own, -w->effort[i]), w->effort[i]) : own;
+        w->tau[i] =
+            w->scenario->control.saturate ? fmin(fmax(own, -w->effort[i]), w->effort[i]) : own;
     }
     return SOA_OK;
 }
@@ -917,21 +1027,25 @@ static soa_status hold(soa_world *w, const double *tau, const char *who, soa_rep
 static soa_status ask_caller(soa_world *w, soa_report *report) {
     double *tau = w->torque; /* scratch: the integrator overwrites it */
     memset(tau, 0, (size_t)w->nv * sizeof *tau);
-    const soa_status s = w->torque_fn(w->torque_user, w, w->state->t, soai_seen_q(w), soai_seen_v(w), tau);
+    const soa_status s =
+        w->torque_fn(w->torque_user, w, w->state->t, soai_seen_q(w), soai_seen_v(w), tau);
     if (s)
-        return soai_report(report, s, -1, 0, "the controller gave up at t = %.9g s: %s", w->state->t,
-                           soa_status_text(s));
+        return soai_report(report, s, -1, 0, "the controller gave up at t = %.9g s: %s",
+                           w->state->t, soa_status_text(s));
     return hold(w, tau, "the controller", report);
 }
 
 soa_status soai_control(soa_world *w, soa_report *report) {
     soai_controller *c = w->controller;
     soa_status s = soai_sense(w);
-    if (s) return soai_report(report, s, -1, 0, "sensors failed at t = %.9g s: %s", w->state->t, soa_status_text(s));
+    if (s)
+        return soai_report(report, s, -1, 0, "sensors failed at t = %.9g s: %s", w->state->t,
+                           soa_status_text(s));
     if (!c) return w->torque_fn ? ask_caller(w, report) : SOA_OK;
     memory *m = memory_of(w);
     int changed = 0;
-    c->q = soai_seen_q(w), c->v = soai_seen_v(w);
+    c->q = soai_seen_q(w);
+    c->v = soai_seen_v(w);
     if (!m->started) {
         s = soa_supervisor_start(&c->supervisor, &m->supervisor);
         if (!s) s = begin_phase(w, 0, -1);
@@ -940,7 +1054,8 @@ soa_status soai_control(soa_world *w, soa_report *report) {
     } else {
         double values[SIGNALS];
         const int before = m->supervisor.phase;
-        for (int k = 0; k < c->signal_count; ++k) values[k] = signal_value(w, &c->signals[k], before);
+        for (int k = 0; k < c->signal_count; ++k)
+            values[k] = signal_value(w, &c->signals[k], before);
         s = soa_supervisor_tick(&c->supervisor, &m->supervisor, values, w->tick_length, &changed);
         if (!s && changed) {
             s = begin_phase(w, m->supervisor.phase, before);
@@ -957,15 +1072,19 @@ soa_status soai_control(soa_world *w, soa_report *report) {
                                                  : frame_action(w, a, l, m->supervisor.time);
         if (!s && l->yields) s = leave_out_rest(w, l);
         if (s)
-            return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s",
-                               w->state->t, def->name, def->actions[a].name ? def->actions[a].name : "",
-                               soa_status_text(s));
-        for (int i = 0; i < w->nv; ++i) c->tau[i] += c->part[i];
+            return soai_report(
+                report, s, -1, 0, "controller failed at t = %.9g s, phase '%s', action '%s': %s",
+                w->state->t, def->name, def->actions[a].name ? def->actions[a].name : "",
+                soa_status_text(s));
+        for (int i = 0; i < w->nv; ++i)
+            c->tau[i] += c->part[i];
     }
-    if (!s) s = soa_supervisor_blend(&c->supervisor, &m->supervisor, changed, w->nv, w->tau, offsets(w), c->tau);
+    if (!s)
+        s = soa_supervisor_blend(&c->supervisor, &m->supervisor, changed, w->nv, w->tau, offsets(w),
+                                 c->tau);
     if (s)
-        return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s': %s", w->state->t, def->name,
-                           soa_status_text(s));
+        return soai_report(report, s, -1, 0, "controller failed at t = %.9g s, phase '%s': %s",
+                           w->state->t, def->name, soa_status_text(s));
     char who[100];
     snprintf(who, sizeof who, "the controller (phase '%.60s')", def->name);
     return hold(w, c->tau, who, report);

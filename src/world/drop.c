@@ -63,7 +63,8 @@ soa_sim_options soa_sim_options_default(void) {
 /* Writes (M^-1)_ZZ of the chosen joints to sim->small. */
 static void pick_minv(sim *s, const int *dof, int count) {
     for (int k = 0; k < count; k++)
-        for (int l = 0; l < count; l++) s->small[k * count + l] = s->Minv[dof[k] * s->nv + dof[l]];
+        for (int l = 0; l < count; l++)
+            s->small[k * count + l] = s->Minv[dof[k] * s->nv + dof[l]];
 }
 
 /* Accelerations with the friction of the modes and without torque on stuck joints; also M^-1 if a
@@ -101,11 +102,14 @@ static soa_status motion(sim *s, double t, const double *y) {
 
     int n = s->stuck_count;
     pick_minv(s, s->stuck, n);
-    for (int k = 0; k < n; k++) s->hold[k] = -s->qdd[s->stuck[k]];
+    for (int k = 0; k < n; k++)
+        s->hold[k] = -s->qdd[s->stuck[k]];
     if (!soai_solve_positive(n, s->small, s->hold)) return SOA_E_HINGE_SINGULAR;
     for (int i = 0; i < s->nv; i++)
-        for (int k = 0; k < n; k++) s->qdd[i] += s->Minv[i * s->nv + s->stuck[k]] * s->hold[k];
-    for (int k = 0; k < n; k++) s->qdd[s->stuck[k]] = 0;
+        for (int k = 0; k < n; k++)
+            s->qdd[i] += s->Minv[i * s->nv + s->stuck[k]] * s->hold[k];
+    for (int k = 0; k < n; k++)
+        s->qdd[s->stuck[k]] = 0;
     return SOA_OK;
 }
 
@@ -129,7 +133,9 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
         if (s->mode[i] == DOWN) coulomb -= s->down[i] * v[i];
     }
     double *energy = rate + s->nq + s->nv;
-    energy[0] = viscous, energy[1] = coulomb, energy[2] = supplied;
+    energy[0] = viscous;
+    energy[1] = coulomb;
+    energy[2] = supplied;
     return 0;
 }
 
@@ -138,7 +144,8 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
 static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
     sim *s = user;
     const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
-    for (int k = 0; k < 2 * s->coulomb_count; k++) g[k] = 1;
+    for (int k = 0; k < 2 * s->coulomb_count; k++)
+        g[k] = 1;
     if (!s->step.watching) return 0;
     if (s->stuck_count > 0) {
         s->step.status = motion(s, t, y);
@@ -183,7 +190,15 @@ static soa_status divide(sim *s) {
     }
     if (!soai_box_lcp(n, s->small, s->hold, s->lo, s->hi, s->x, s->state, s->scratch, s->pick))
         return SOA_E_NO_CONVERGENCE;
-    for (int k = 0; k < n; k++) s->mode[s->stuck[k]] = s->state[k] < 0 ? UP : s->state[k] > 0 ? DOWN : STUCK;
+    for (int k = 0; k < n; k++) {
+        if (s->state[k] < 0) {
+            s->mode[s->stuck[k]] = UP;
+        } else if (s->state[k] > 0) {
+            s->mode[s->stuck[k]] = DOWN;
+        } else {
+            s->mode[s->stuck[k]] = STUCK;
+        }
+    }
     list_stuck(s);
     return SOA_OK;
 }
@@ -198,11 +213,14 @@ static soa_status settle(sim *s) {
     if (status == SOA_OK) status = soa_minv(s->model, s->work, s->q, s->Minv);
     if (status != SOA_OK) return status;
     pick_minv(s, s->stuck, n);
-    for (int k = 0; k < n; k++) s->x[k] = -v[s->stuck[k]];
+    for (int k = 0; k < n; k++)
+        s->x[k] = -v[s->stuck[k]];
     if (!soai_solve_positive(n, s->small, s->x)) return SOA_E_HINGE_SINGULAR;
     for (int i = 0; i < s->nv; i++)
-        for (int k = 0; k < n; k++) v[i] += s->Minv[i * s->nv + s->stuck[k]] * s->x[k];
-    for (int k = 0; k < n; k++) v[s->stuck[k]] = 0;
+        for (int k = 0; k < n; k++)
+            v[i] += s->Minv[i * s->nv + s->stuck[k]] * s->x[k];
+    for (int k = 0; k < n; k++)
+        v[s->stuck[k]] = 0;
     return SOA_OK;
 }
 
@@ -212,7 +230,8 @@ static soa_status handle(sim *s, double when, int *flag) {
     double t_after = s->step.t;
     int first_stop = -1;
     for (int k = 0; k < s->coulomb_count && first_stop < 0; k++)
-        if (s->mode[s->coulomb[k]] != STUCK && s->step.found[2 * k] != 0) first_stop = s->coulomb[k];
+        if (s->mode[s->coulomb[k]] != STUCK && s->step.found[2 * k] != 0)
+            first_stop = s->coulomb[k];
     for (int round = 0; round < 5; round++) {
         if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
         if (first_stop < 0) break;
@@ -220,7 +239,9 @@ static soa_status handle(sim *s, double when, int *flag) {
         soa_status status = motion(s, s->step.t, s->step.data);
         if (status != SOA_OK) return status;
         double better = when - speed / s->qdd[first_stop];
-        if (!(better > s->step.t_before && better < t_after) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
+        if (!(better > s->step.t_before && better < t_after) ||
+            fabs(better - when) <= 1e-14 * (1 + fabs(when)))
+            break;
         when = better;
     }
     int stops = 0;
@@ -229,7 +250,8 @@ static soa_status handle(sim *s, double when, int *flag) {
         if (s->mode[i] != STUCK && s->step.found[2 * k] != 0) {
             s->mode[i] = STUCK;
             stops++;
-        } else if (s->mode[i] == STUCK && (s->step.found[2 * k] != 0 || s->step.found[2 * k + 1] != 0)) {
+        } else if (s->mode[i] == STUCK &&
+                   (s->step.found[2 * k] != 0 || s->step.found[2 * k + 1] != 0)) {
             s->mode[i] = s->step.found[2 * k] != 0 ? UP : DOWN;
             s->result->releases++;
         }
@@ -259,7 +281,8 @@ static int wrong_way(const sim *s) {
 static const char *joint_of(const sim *s, int dof) {
     soa_body_info info;
     for (int b = 1; b <= soa_model_body_count(s->model); b++)
-        if (soa_model_body(s->model, b, &info) == SOA_OK && dof >= info.v_index && dof < info.v_index + info.nv)
+        if (soa_model_body(s->model, b, &info) == SOA_OK && dof >= info.v_index &&
+            dof < info.v_index + info.nv)
             return info.joint;
     return "?";
 }
@@ -293,7 +316,8 @@ static soa_status advance(sim *s, double end, double *last_event, int *crowd, so
                    v1 = (double)s->mode[i] * s->step.data[s->nq + i];
             memset(s->step.found, 0, (size_t)(2 * s->coulomb_count) * sizeof(int));
             s->step.found[2 * against] = -1;
-            when = v0 > 0 ? s->step.t_before + (s->step.t - s->step.t_before) * v0 / (v0 - v1) : s->step.t_before;
+            when = v0 > 0 ? s->step.t_before + (s->step.t - s->step.t_before) * v0 / (v0 - v1)
+                          : s->step.t_before;
         }
         int at_rest = against >= 0 && when == s->step.t_before;
         status = handle(s, when, &flag);
@@ -307,11 +331,13 @@ static soa_status advance(sim *s, double end, double *last_event, int *crowd, so
         *last_event = s->step.t;
         if (++*crowd > CROWD * s->coulomb_count) {
             int which = 0;
-            while (which < s->coulomb_count - 1 && s->step.found[2 * which] == 0 && s->step.found[2 * which + 1] == 0)
+            while (which < s->coulomb_count - 1 && s->step.found[2 * which] == 0 &&
+                   s->step.found[2 * which + 1] == 0)
                 which++;
-            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                               "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end", s->step.t,
-                               joint_of(s, s->coulomb[which]));
+            return soai_report(
+                report, SOA_E_NO_CONVERGENCE, -1, 0,
+                "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end",
+                s->step.t, joint_of(s, s->coulomb[which]));
         }
     }
     s->step.t = end;
@@ -323,18 +349,27 @@ static soa_status show(sim *s, double t, int *stop) {
     const double *v = s->step.data + s->nq, *energy = v + s->nv;
     memcpy(s->q, s->step.data, (size_t)s->nq * sizeof(double));
     soa_status status = soa_q_normalise(s->model, s->q);
-    if (status == SOA_OK) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
+    if (status == SOA_OK)
+        status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
     if (status != SOA_OK) return status;
     r->t = t;
-    if (r->samples++ == 0) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
-    r->viscous = energy[0], r->coulomb = energy[1], r->supplied = energy[2];
+    if (r->samples++ == 0) {
+        r->kinetic_start = r->kinetic;
+        r->potential_start = r->potential;
+    }
+    r->viscous = energy[0];
+    r->coulomb = energy[1];
+    r->supplied = energy[2];
     double dissipated = r->viscous + r->coulomb;
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) + dissipated - r->supplied;
+    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
+                 dissipated - r->supplied;
     r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale = fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
+    r->energy_scale =
+        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
     r->energy_scale = fmax(fmax(r->energy_scale, dissipated), fabs(r->supplied));
     if (s->options->sample != NULL) {
-        soa_sim_sample sample = {t, s->q, v, r->kinetic, r->potential, dissipated, r->supplied, r->balance};
+        soa_sim_sample sample = {t,          s->q,        v,         r->kinetic, r->potential,
+                                 dissipated, r->supplied, r->balance};
         *stop = s->options->sample(s->options->sample_user, &sample) != 0;
     }
     return SOA_OK;
@@ -349,17 +384,26 @@ static soa_status allot(sim *s) {
     s->integers = calloc(4 * n, sizeof(int));
     if (s->mode == NULL || s->numbers == NULL || s->integers == NULL) return SOA_E_MEMORY;
     double *d = s->numbers;
-    s->damping = d, d += n;
-    s->up = d, d += n;
-    s->down = d, d += n;
-    s->tau = d, d += n;
-    s->applied = d, d += n;
-    s->qdd = d, d += n;
+    s->damping = d;
+    d += n;
+    s->up = d;
+    d += n;
+    s->down = d;
+    d += n;
+    s->tau = d;
+    d += n;
+    s->applied = d;
+    d += n;
+    s->qdd = d;
+    d += n;
     s->q = d;
     int *i = s->integers;
-    s->coulomb = i, i += n;
-    s->stuck = i, i += n;
-    s->state = i, i += n;
+    s->coulomb = i;
+    i += n;
+    s->stuck = i;
+    i += n;
+    s->state = i;
+    i += n;
     s->pick = i;
     return SOA_OK;
 }
@@ -369,19 +413,26 @@ static soa_status allot_coulomb(sim *s) {
     if (c == 0) return SOA_OK;
     double *d = s->squares = calloc(n * n + 2 * c * c + 5 * c, sizeof(double));
     if (d == NULL) return SOA_E_MEMORY;
-    s->Minv = d, d += n * n;
-    s->small = d, d += c * c;
-    s->scratch = d, d += c * c + c;
-    s->hold = d, d += c;
-    s->x = d, d += c;
-    s->lo = d, d += c;
+    s->Minv = d;
+    d += n * n;
+    s->small = d;
+    d += c * c;
+    s->scratch = d;
+    d += c * c + c;
+    s->hold = d;
+    d += c;
+    s->x = d;
+    d += c;
+    s->lo = d;
+    d += c;
     s->hi = d;
     return SOA_OK;
 }
 
 static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
     const soa_sim_options *o = s->options;
-    for (int i = 0; i < s->nv; i++) s->mode[i] = SMOOTH;
+    for (int i = 0; i < s->nv; i++)
+        s->mode[i] = SMOOTH;
     soai_losses(s->model, s->damping, s->up, s->down);
     memcpy(s->step.data, q, (size_t)s->nq * sizeof(double));
     if (v != NULL) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof(double));
@@ -389,7 +440,13 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
         double speed = s->step.data[s->nq + i];
         if (!(s->up[i] > 0 || s->down[i] > 0)) continue;
         s->coulomb[s->coulomb_count++] = i;
-        s->mode[i] = speed > 0 ? UP : speed < 0 ? DOWN : STUCK;
+        if (speed > 0) {
+            s->mode[i] = UP;
+        } else if (speed < 0) {
+            s->mode[i] = DOWN;
+        } else {
+            s->mode[i] = STUCK;
+        }
     }
     int stop = 0;
     soa_status status = allot_coulomb(s);
@@ -420,22 +477,31 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     return SOA_OK;
 }
 
-soa_status soa_simulate(const soa_model *model, const double *q, const double *v, const soa_sim_options *options,
-                        soa_sim_result *result, soa_report *report) {
+soa_status soa_simulate(const soa_model *model, const double *q, const double *v,
+                        const soa_sim_options *options, soa_sim_result *result,
+                        soa_report *report) {
     soa_sim_options defaults = soa_sim_options_default();
     if (model == NULL || q == NULL || result == NULL)
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_simulate: model, q and result are needed");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "soa_simulate: model, q and result are needed");
     if (options == NULL) options = &defaults;
     const soa_sim_options *o = options;
     soa_status status = soai_check_span(0, o->duration, o->sample_time, report);
     if (!status && o->sample_time == 0)
-        status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "sample_time is 0 s; it must be positive");
-    if (!status) status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, 0, report);
+        status =
+            soai_report(report, SOA_E_ARGUMENT, -1, 0, "sample_time is 0 s; it must be positive");
+    if (!status)
+        status =
+            soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, 0, report);
     if (status != SOA_OK) return status;
 
     const double begin = soai_seconds();
     *result = (soa_sim_result){0};
-    sim s = {.model = model, .options = options, .nq = soa_model_nq(model), .nv = soa_model_nv(model), .result = result};
+    sim s = {.model = model,
+             .options = options,
+             .nq = soa_model_nq(model),
+             .nv = soa_model_nv(model),
+             .result = result};
     status = allot(&s);
     if (status == SOA_OK) status = soa_work_create(model, &s.work);
     if (status == SOA_OK) status = soai_stepper_open(&s.step, s.nq + s.nv + 3);

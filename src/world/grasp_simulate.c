@@ -48,7 +48,8 @@ soa_grasp_sim_options soa_grasp_sim_options_default(void) {
                                .order = 5,
                                .max_steps = 10000000,
                                .grasp = soa_grasp_options_default()};
-    o.grasp.rank_tolerance = 1e-10, o.grasp.consistency = 1e-2;
+    o.grasp.rank_tolerance = 1e-10;
+    o.grasp.consistency = 1e-2;
     return o;
 }
 
@@ -59,11 +60,13 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     memcpy(s->q, y, (size_t)s->nq * sizeof *y);
     memset(s->tau, 0, (size_t)s->nv * sizeof *s->tau);
     soa_status status = soa_q_normalise(s->model, s->q);
-    if (!status && s->options->torque) status = s->options->torque(s->options->torque_user, t, s->q, v, s->tau);
+    if (!status && s->options->torque)
+        status = s->options->torque(s->options->torque_user, t, s->q, v, s->tau);
     ++s->result->evaluations;
     if (!status)
-        status =
-            soa_grasp_fd(s->grasp, s->work, &s->options->grasp, &(soa_input){.q = s->q, .v = v, .tau = s->tau}, s->qdd, s->force, NULL, NULL);
+        status = soa_grasp_fd(s->grasp, s->work, &s->options->grasp,
+                              &(soa_input){.q = s->q, .v = v, .tau = s->tau}, s->qdd, s->force,
+                              NULL, NULL);
     if (status) s->step.body = soa_work_failed_body(s->work);
     return status;
 }
@@ -77,7 +80,10 @@ static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void 
     if (s->step.status) return s->step.status == SOA_E_ARGUMENT ? -1 : 1;
     memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
     energy[0] = energy[1] = 0;
-    for (int i = 0; i < s->nv; ++i) energy[0] += s->tau[i] * v[i], energy[1] += s->damping[i] * v[i] * v[i];
+    for (int i = 0; i < s->nv; ++i) {
+        energy[0] += s->tau[i] * v[i];
+        energy[1] += s->damping[i] * v[i] * v[i];
+    }
     return 0;
 }
 static int after_step(realtype t, N_Vector y_vector, void *user) {
@@ -86,7 +92,8 @@ static int after_step(realtype t, N_Vector y_vector, void *user) {
     s->step.body = -1;
     ++s->result->projections;
     s->step.status = soa_q_normalise(s->model, y);
-    if (!s->step.status) s->step.status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
+    if (!s->step.status)
+        s->step.status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
     s->result->position_error = fmax(s->result->position_error, s->error[0]);
     s->result->rate_error = fmax(s->result->rate_error, s->error[1]);
     return s->step.status ? -1 : 0;
@@ -94,11 +101,13 @@ static int after_step(realtype t, N_Vector y_vector, void *user) {
 /* Margins of all contacts at (t, y); 1 for those that cannot open. */
 static soa_status margins(sim *s, double t, const double *y) {
     soa_status status = evaluate(s, t, y);
-    if (!status) status = soa_grasp_check_contacts(s->grasp, s->work, s->q, s->force, s->checks, NULL);
+    if (!status)
+        status = soa_grasp_check_contacts(s->grasp, s->work, s->q, s->force, s->checks, NULL);
     for (int i = 0; i < s->count && !status; ++i) {
         int index = -1;
         s->margin[i] = 1;
-        if (soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL) || index < 0) continue;
+        if (soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL) || index < 0)
+            continue;
         if (s->list[i].one_sided && !s->list[i].ignored && isfinite(s->checks[index].margin))
             s->margin[i] = s->checks[index].margin;
     }
@@ -106,7 +115,8 @@ static soa_status margins(sim *s, double t, const double *y) {
 }
 static int watch(realtype t, N_Vector y, realtype *g, void *user) {
     sim *s = user;
-    for (int i = 0; i < s->count; ++i) g[i] = 1;
+    for (int i = 0; i < s->count; ++i)
+        g[i] = 1;
     if (!s->step.watching) return 0;
     if ((s->step.status = margins(s, t, N_VGetArrayPointer(y)))) return -1;
     memcpy(g, s->margin, (size_t)s->count * sizeof *g);
@@ -119,7 +129,8 @@ static soa_status explain(sim *s, soa_status status, int flag, soa_report *repor
 static void turn(sim *s, int i, int on) {
     soa_grasp_switch(s->grasp, s->list[i].number, on);
     for (int k = 0; k < 2; ++k)
-        if (s->list[i].constraint[k] >= 0) soa_constraints_switch(s->constraints, s->list[i].constraint[k], on);
+        if (s->list[i].constraint[k] >= 0)
+            soa_constraints_switch(s->constraints, s->list[i].constraint[k], on);
 }
 /* The nearest bound: when a margin is exactly zero, the check may still report that the contact
  * holds. */
@@ -127,7 +138,9 @@ static soa_contact_event nearest(const soa_contact_def *d, const soa_contact_che
     const double across = c->tangential > 0 ? c->tangential / d->friction : 0;
     const double about = c->torsion != 0 ? fabs(c->torsion) / d->torsion : 0;
     const double grip = hypot(across, about), tip = c->tilt > 0 ? c->tilt / d->patch : 0;
-    return grip > 0 && grip >= tip ? SOA_CONTACT_SLIPS : tip > 0 ? SOA_CONTACT_TIPS : SOA_CONTACT_BREAKS;
+    if (grip > 0 && grip >= tip) return SOA_CONTACT_SLIPS;
+    if (tip > 0) return SOA_CONTACT_TIPS;
+    return SOA_CONTACT_BREAKS;
 }
 /* Asks the caller what to do about contact i, whose check is up to date. */
 static void ask(sim *s, int i, int *stop) {
@@ -135,20 +148,26 @@ static void ask(sim *s, int i, int *stop) {
     soa_contact_def def;
     soa_grasp_sim_result *r = s->result;
     soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL);
-    if (!soa_grasp_get_contact(s->grasp, s->list[i].number, &def) && s->checks[index].event == SOA_CONTACT_HOLDS)
+    if (!soa_grasp_get_contact(s->grasp, s->list[i].number, &def) &&
+        s->checks[index].event == SOA_CONTACT_HOLDS)
         s->checks[index].event = nearest(&def, s->checks + index);
-    const soa_grasp_event event = {s->step.t, s->list[i].number, s->checks + index, s->q, s->step.data + s->nq};
+    const soa_grasp_event event = {s->step.t, s->list[i].number, s->checks + index, s->q,
+                                   s->step.data + s->nq};
     const soa_grasp_answer answer =
         s->options->event ? s->options->event(s->options->event_user, &event) : SOA_GRASP_STOP;
     ++r->events;
-    r->last = event, r->last.check = NULL, r->last.q = r->last.v = NULL;
+    r->last = event;
+    r->last.check = NULL;
+    r->last.q = r->last.v = NULL;
     r->last_event = s->checks[index].event;
-    if (answer == SOA_GRASP_RELEASE)
-        turn(s, i, 0), ++r->releases;
-    else if (answer == SOA_GRASP_IGNORE)
+    if (answer == SOA_GRASP_RELEASE) {
+        turn(s, i, 0);
+        ++r->releases;
+    } else if (answer == SOA_GRASP_IGNORE) {
         s->list[i].ignored = 1;
-    else
+    } else {
         *stop = r->stopped = 1;
+    }
 }
 /* Handles the contacts whose margin is used up at the present state, the worst first. `first`: one
  * that has just reached zero, or -1. */
@@ -177,8 +196,12 @@ static soa_status event(sim *s, double when, double reached, int *flag, int *sto
         if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
         if ((status = margins(s, s->step.t, s->step.data))) return status;
         const double m1 = s->margin[first], better = when - m1 * (when - t0) / (m1 - m0);
-        if (!(better > s->step.t_before && better < reached) || fabs(better - when) <= 1e-14 * (1 + fabs(when))) break;
-        t0 = when, m0 = m1, when = better;
+        if (!(better > s->step.t_before && better < reached) ||
+            fabs(better - when) <= 1e-14 * (1 + fabs(when)))
+            break;
+        t0 = when;
+        m0 = m1;
+        when = better;
     }
     status = settle(s, first, stop);
     if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
@@ -188,29 +211,33 @@ static soa_status event(sim *s, double when, double reached, int *flag, int *sto
 static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) {
     double *v = s->step.data + s->nq, before, after, potential;
     int i = 0, index = -1;
-    while (i < s->count && s->list[i].number != c->contact) ++i;
+    while (i < s->count && s->list[i].number != c->contact)
+        ++i;
     soa_grasp_contact_range(s->grasp, c->contact, &index, NULL, NULL);
     if ((index >= 0) == (c->on != 0)) return SOA_OK;
     s->list[i].ignored = 0;
     if (!c->on) {
-        turn(s, i, 0), ++s->result->releases;
+        turn(s, i, 0);
+        ++s->result->releases;
         return SOA_OK;
     }
     soa_contact_motion motion;
     soa_status status = soa_q_normalise(s->model, s->step.data);
-    if (!status) status = soa_grasp_contact_motion(s->grasp, s->work, s->step.data, v, c->contact, &motion);
+    if (!status)
+        status = soa_grasp_contact_motion(s->grasp, s->work, s->step.data, v, c->contact, &motion);
     if (status) return explain(s, status, 0, report);
     if (!(motion.gap <= 1e-3))
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
-                           "contact %d is to close at t = %.9g s, but is open by %.3g (m or rad)", c->contact,
-                           s->step.t, motion.gap);
+                           "contact %d is to close at t = %.9g s, but is open by %.3g (m or rad)",
+                           c->contact, s->step.t, motion.gap);
     turn(s, i, 1);
     status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, NULL, s->error);
     if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &before, &potential);
     if (!status) status = soa_grasp_impulse(s->grasp, s->work, s->step.data, v, v, NULL);
     if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &after, &potential);
     if (status) return explain(s, status, 0, report);
-    v[s->nv + 1] += before - after, s->result->lost += before - after;
+    v[s->nv + 1] += before - after;
+    s->result->lost += before - after;
     ++s->result->closures;
     return SOA_OK;
 }
@@ -224,11 +251,17 @@ static soa_status show(sim *s, int first) {
     if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
     if (status) return status;
     r->t = s->step.t;
-    if (first) r->kinetic_start = r->kinetic, r->potential_start = r->potential;
-    r->supplied = energy[0], r->dissipated = energy[1];
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) + r->dissipated - r->supplied;
+    if (first) {
+        r->kinetic_start = r->kinetic;
+        r->potential_start = r->potential;
+    }
+    r->supplied = energy[0];
+    r->dissipated = energy[1];
+    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
+                 r->dissipated - r->supplied;
     r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale = fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
+    r->energy_scale =
+        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
     r->energy_scale = fmax(fmax(r->energy_scale, r->dissipated), fabs(r->supplied));
     return SOA_OK;
 }
@@ -240,9 +273,10 @@ static soa_status tell(sim *s, int *stop) {
     for (int i = 0; i < contacts; ++i)
         if (s->checks[i].margin < r->margin_least) r->margin_least = s->checks[i].margin;
     if (!s->options->sample) return SOA_OK;
-    const soa_grasp_sample sample = {s->step.t,   s->q,          s->step.data + s->nq, r->kinetic, r->potential,
-                                     r->supplied, r->dissipated, r->balance,           contacts,   s->force,
-                                     s->checks,   s->error[0],   s->error[1]};
+    const soa_grasp_sample sample = {
+        s->step.t,   s->q,          s->step.data + s->nq, r->kinetic, r->potential,
+        r->supplied, r->dissipated, r->balance,           contacts,   s->force,
+        s->checks,   s->error[0],   s->error[1]};
     if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = 1;
     return SOA_OK;
 }
@@ -267,7 +301,8 @@ static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
         }
         if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
         if ((status = show(s, 0))) return explain(s, status, 0, report);
-        if (!(s->options->sample_time > 0) && (status = tell(s, stop))) return explain(s, status, 0, report);
+        if (!(s->options->sample_time > 0) && (status = tell(s, stop)))
+            return explain(s, status, 0, report);
     }
     return SOA_OK;
 }
@@ -280,8 +315,10 @@ static soa_status survey(sim *s, soa_report *report) {
     for (int b = 1; b <= soa_model_body_count(s->model); ++b) {
         if (soa_model_body(s->model, b, &info)) continue;
         if (info.friction_positive > 0 || info.friction_negative > 0)
-            return soai_report(report, SOA_E_ARGUMENT, b, 0,
-                               "joint %.60s has Coulomb friction; sticking is not modelled with grasps", info.joint);
+            return soai_report(
+                report, SOA_E_ARGUMENT, b, 0,
+                "joint %.60s has Coulomb friction; sticking is not modelled with grasps",
+                info.joint);
     }
     soa_status status = soa_constraints_create(s->model, &room, &s->constraints);
     if (status) return soai_report(report, status, -1, 0, "%s", soa_status_text(status));
@@ -304,11 +341,14 @@ static soa_status survey(sim *s, soa_report *report) {
     const soa_grasp_sim_options *o = s->options;
     for (int k = 0; k < o->change_count; ++k) {
         int i = 0;
-        while (i < s->count && s->list[i].number != o->changes[k].contact) ++i;
-        if (i == s->count || !(fabs(o->changes[k].t) <= 1e9) || (k && o->changes[k].t < o->changes[k - 1].t))
-            return soai_report(report, SOA_E_ARGUMENT, -1, 0,
-                               "change %d: contact %d at %g s: no such contact, or not in order of time", k,
-                               o->changes[k].contact, o->changes[k].t);
+        while (i < s->count && s->list[i].number != o->changes[k].contact)
+            ++i;
+        if (i == s->count || !(fabs(o->changes[k].t) <= 1e9) ||
+            (k && o->changes[k].t < o->changes[k - 1].t))
+            return soai_report(
+                report, SOA_E_ARGUMENT, -1, 0,
+                "change %d: contact %d at %g s: no such contact, or not in order of time", k,
+                o->changes[k].contact, o->changes[k].t);
     }
     return SOA_OK;
 }
@@ -333,10 +373,12 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
         status = soa_grasp_contact_motion(s->grasp, s->work, q, v, s->list[i].number, &motion);
         if (status) return explain(s, status, 0, report);
         if (index >= 0 && !(motion.gap <= 1e-3))
-            return soai_report(report, SOA_E_INCONSISTENT, -1, 0, "contact %d is open by %.3g (m or rad) at the start",
+            return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
+                               "contact %d is open by %.3g (m or rad) at the start",
                                s->list[i].number, motion.gap);
     }
-    status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, s->step.data + s->nq, s->error);
+    status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data,
+                                s->step.data + s->nq, s->error);
     if (!status) status = show(s, 1);
     if (!status) status = settle(s, -1, &stop);
     if (!status) status = tell(s, &stop);
@@ -357,14 +399,18 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
         double sample = o->sample_time > 0 ? o->start + (double)k * o->sample_time : last;
         if (sample > last - 1e-12 * o->duration) sample = last;
         int changed = 0;
-        while (next < o->change_count && o->changes[next].t <= s->step.t + 1e-12 * (1 + fabs(s->step.t)) && !status)
-            status = change(s, o->changes + next++, report), changed = 1;
+        while (next < o->change_count &&
+               o->changes[next].t <= s->step.t + 1e-12 * (1 + fabs(s->step.t)) && !status) {
+            status = change(s, o->changes + next++, report);
+            changed = 1;
+        }
         if (status) return status;
         if (changed && (status = settle(s, -1, &stop))) return explain(s, status, 0, report);
         if (changed && ARKStepReset(s->step.ark, s->step.t, s->step.y) != ARK_SUCCESS)
             return explain(s, SOA_E_NO_CONVERGENCE, 0, report);
         const int first = next < o->change_count && o->changes[next].t < sample;
-        if ((status = advance(s, first ? o->changes[next].t : sample, &stop, report))) return status;
+        if ((status = advance(s, first ? o->changes[next].t : sample, &stop, report)))
+            return status;
         if (first || stop) continue;
         ++k;
         if (o->sample_time > 0 && (status = tell(s, &stop))) return explain(s, status, 0, report);
@@ -372,33 +418,48 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
     return SOA_OK;
 }
 
-soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_grasp_sim_options *options,
-                              soa_grasp_sim_result *result, soa_report *report) {
+soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v,
+                              const soa_grasp_sim_options *options, soa_grasp_sim_result *result,
+                              soa_report *report) {
     const soa_grasp_sim_options plain = soa_grasp_sim_options_default();
     if (!options) options = &plain;
     if (!grasp || !q || !result)
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "soa_grasp_simulate: grasp, q and result are needed");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "soa_grasp_simulate: grasp, q and result are needed");
     const soa_grasp_sim_options *o = options;
     soa_status status = soai_check_span(o->start, o->duration, o->sample_time, report);
-    if (!status) status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, o->max_step, report);
+    if (!status)
+        status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order,
+                                  o->max_step, report);
     if (!status && (o->change_count < 0 || (o->change_count && !o->changes)))
-        status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d changes, but none given", o->change_count);
+        status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d changes, but none given",
+                             o->change_count);
     if (status) return status;
     const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
-    result->margin_least = INFINITY, result->last.contact = -1;
+    result->margin_least = INFINITY;
+    result->last.contact = -1;
     const soa_model *model = soa_grasp_model(grasp);
-    sim s = {
-        .grasp = grasp, .model = model, .options = options, .nq = soa_model_nq(model), .nv = soa_model_nv(model), .result = result};
-    for (int i = 0; i < MOST_CONTACTS; ++i) s.count += !soa_grasp_get_contact(grasp, i, NULL);
+    sim s = {.grasp = grasp,
+             .model = model,
+             .options = options,
+             .nq = soa_model_nq(model),
+             .nv = soa_model_nv(model),
+             .result = result};
+    for (int i = 0; i < MOST_CONTACTS; ++i)
+        s.count += !soa_grasp_get_contact(grasp, i, NULL);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv, n = (size_t)s.count;
     s.list = calloc(n + 1, sizeof *s.list);
     s.checks = calloc(n + 1, sizeof *s.checks);
     s.numbers = calloc(3 * nv + nq + 7 * n + 1, sizeof *s.numbers);
     if (!s.list || !s.checks || !s.numbers) status = SOA_E_MEMORY;
     if (!status) {
-        s.damping = s.numbers, s.tau = s.damping + nv, s.qdd = s.tau + nv, s.force = s.qdd + nv;
-        s.margin = s.force + 6 * n, s.q = s.margin + n;
+        s.damping = s.numbers;
+        s.tau = s.damping + nv;
+        s.qdd = s.tau + nv;
+        s.force = s.qdd + nv;
+        s.margin = s.force + 6 * n;
+        s.q = s.margin + n;
         for (int i = 0, k = 0; i < MOST_CONTACTS; ++i)
             if (!soa_grasp_get_contact(grasp, i, NULL)) s.list[k++].number = i;
         status = soa_work_create(model, &s.work);
@@ -416,7 +477,9 @@ soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v, const soa_
     soai_stepper_close(&s.step, &result->rejected);
     soa_constraints_free(s.constraints);
     soa_work_free(s.work);
-    free(s.list), free(s.checks), free(s.numbers);
+    free(s.list);
+    free(s.checks);
+    free(s.numbers);
     result->wall_time = soai_seconds() - begin;
     return status;
 }

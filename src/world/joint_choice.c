@@ -42,8 +42,8 @@ static int has_exact(const soa_world *w, const char *part, const char *entry) {
 
 /* Flags in `chosen` the motors that the entry means. Those flagged in `own` (may be NULL) are also
  * counted separately. */
-static match choose(const soa_world *w, const char *part, const char *entry, const unsigned char *own,
-                    unsigned char *chosen) {
+static match choose(const soa_world *w, const char *part, const char *entry,
+                    const unsigned char *own, unsigned char *chosen) {
     match found = {0};
     const int exact = has_exact(w, part, entry);
     for (int b = 1; b <= w->bodies; ++b) {
@@ -66,34 +66,39 @@ static match choose(const soa_world *w, const char *part, const char *entry, con
     return found;
 }
 
-static soa_status no_joint(const soa_world *w, const char *part, const soa_joint_choice *entry, const char *what,
-                           soa_report *report) {
+static soa_status no_joint(const soa_world *w, const char *part, const soa_joint_choice *entry,
+                           const char *what, soa_report *report) {
     char name[256];
     snprintf(name, sizeof name, "%s.%s", part, entry->name);
-    return soai_scenario_fault(w->scenario, entry->mark, SOA_E_NAME, report,
-                               "%s: part '%s' has no joint called '%s', and none whose name begins so%s", what, part,
-                               entry->name, soai_nearest_joint(w->model, name));
+    return soai_scenario_fault(
+        w->scenario, entry->mark, SOA_E_NAME, report,
+        "%s: part '%s' has no joint called '%s', and none whose name begins so%s", what, part,
+        entry->name, soai_nearest_joint(w->model, name));
 }
 
 /* Reports why an entry that matches joints has no motor among them. */
-static soa_status no_motor(const soa_world *w, const char *part, const soa_joint_choice *entry, const char *what,
-                           const match *found, soa_report *report) {
+static soa_status no_motor(const soa_world *w, const char *part, const soa_joint_choice *entry,
+                           const char *what, const match *found, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const char *joint = found->last.joint;
     soa_body_info leader;
     if (found->followers == found->joints && !soa_model_body(w->model, found->last.mimic, &leader))
-        return soai_scenario_fault(sc, entry->mark, SOA_E_NAME, report,
-                                   "%s: joint '%s' follows joint '%s' (mimic) and has no motor; name that one", what,
-                                   joint, leader.joint);
+        return soai_scenario_fault(
+            sc, entry->mark, SOA_E_NAME, report,
+            "%s: joint '%s' follows joint '%s' (mimic) and has no motor; name that one", what,
+            joint, leader.joint);
     if (found->free == found->joints)
         return soai_scenario_fault(sc, entry->mark, SOA_E_NAME, report,
-                                   "%s: joint '%s' is a floating root and has no motor", what, joint);
-    return soai_scenario_fault(sc, entry->mark, SOA_E_NAME, report,
-                               "%s: joint '%s' has no motor; add it to the 'motors' of part '%s', or leave it out here",
-                               what, joint, part);
+                                   "%s: joint '%s' is a floating root and has no motor", what,
+                                   joint);
+    return soai_scenario_fault(
+        sc, entry->mark, SOA_E_NAME, report,
+        "%s: joint '%s' has no motor; add it to the 'motors' of part '%s', or leave it out here",
+        what, joint, part);
 }
 
-static soa_status choose_motors_of(soa_world *w, const soa_part *part, unsigned char *chosen, soa_report *report) {
+static soa_status choose_motors_of(soa_world *w, const soa_part *part, unsigned char *chosen,
+                                   soa_report *report) {
     char what[100];
     snprintf(what, sizeof what, "motors of part '%.60s'", part->name);
     for (int k = 0; k < part->motor_count; ++k) {
@@ -118,7 +123,8 @@ soa_status soai_choose_motors(soa_world *w, soa_report *report) {
             soa_body_info info;
             soa_model_body(w->model, b, &info);
             if (!name_in_part(info.joint, part->name)) continue;
-            for (int k = 0; k < info.nv; ++k) w->actuated[info.v_index + k] = chosen[info.v_index + k];
+            for (int k = 0; k < info.nv; ++k)
+                w->actuated[info.v_index + k] = chosen[info.v_index + k];
         }
     }
     free(chosen);
@@ -140,8 +146,8 @@ int soai_motors_of(const soa_world *w, const char *part, unsigned char *own) {
     return count;
 }
 
-soa_status soai_choose_own(const soa_world *w, const soa_action *action, const char *part, const char *what,
-                           unsigned char *own, soa_report *report) {
+soa_status soai_choose_own(const soa_world *w, const soa_action *action, const char *part,
+                           const char *what, unsigned char *own, soa_report *report) {
     char label[100];
     unsigned char *chosen = calloc((size_t)w->nv + 1, 1);
     if (!chosen) return SOA_E_MEMORY;
@@ -156,9 +162,11 @@ soa_status soai_choose_own(const soa_world *w, const soa_action *action, const c
             s = no_motor(w, part, entry, label, &found, report);
         else if (!found.own)
             s = soai_scenario_fault(w->scenario, entry->mark, SOA_E_NAME, report,
-                                    "%s: '%s' means no joint that moves the frame; leave it out", label, entry->name);
+                                    "%s: '%s' means no joint that moves the frame; leave it out",
+                                    label, entry->name);
     }
-    for (int i = 0; !s && i < w->nv; ++i) own[i] = own[i] && chosen[i];
+    for (int i = 0; !s && i < w->nv; ++i)
+        own[i] = own[i] && chosen[i];
     free(chosen);
     return s;
 }

@@ -16,7 +16,9 @@ static inline void soai_losses(const soa_model *model, double *damping, double *
         int first = info.v_index, count = info.nv;
         if (info.mimic > 0) {
             if (soa_model_body(model, info.mimic, &leader) != SOA_OK) continue;
-            ratio = info.mimic_ratio, first = leader.v_index, count = 1;
+            ratio = info.mimic_ratio;
+            first = leader.v_index;
+            count = 1;
         }
         const double positive = ratio > 0 ? info.friction_positive : info.friction_negative;
         const double negative = ratio > 0 ? info.friction_negative : info.friction_positive;

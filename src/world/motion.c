@@ -49,15 +49,18 @@ enum { LOW_ORDER = 4 };
 /* m/s, rad/s: the speed of light; faster than any machine. */
 static const double fastest_shift = 299792458, fastest_turn = 1e10;
 
-
 /* Adds a force at a world point to the wrench of a body. */
 void soai_push(soa_world *w, int body, const double point[3], const double force[3], double sign) {
     soa_frame at;
     if (!body || soa_pose(w->model, w->work, w->body_frame[body], &at)) return;
     double arm[3], moment[3], *out = w->wrench + 6 * body;
-    for (int k = 0; k < 3; ++k) arm[k] = point[k] - at.p[k];
+    for (int k = 0; k < 3; ++k)
+        arm[k] = point[k] - at.p[k];
     soai_cross3(arm, force, moment);
-    for (int k = 0; k < 3; ++k) out[k] += sign * moment[k], out[3 + k] += sign * force[k];
+    for (int k = 0; k < 3; ++k) {
+        out[k] += sign * moment[k];
+        out[3 + k] += sign * force[k];
+    }
 }
 
 /* Computes kinematics and touches at (t, y). */
@@ -88,11 +91,13 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         const soai_touch *touch = &w->touch[i];
         const soai_meeting *m = &w->meetings[touch->meeting];
         double force[3];
-        for (int k = 0; k < 3; ++k) force[k] = touch->pressure * touch->normal[k] + touch->tangential[k];
+        for (int k = 0; k < 3; ++k)
+            force[k] = touch->pressure * touch->normal[k] + touch->tangential[k];
         soai_push(w, w->solids[m->a].body, touch->point, force, 1);
         soai_push(w, w->solids[m->b].body, touch->point, force, -1);
         ledger[SOAI_CONTACT] += touch->pressure * touch->rate;
-        for (int k = 0; k < 3; ++k) ledger[SOAI_CONTACT] += touch->tangential[k] * touch->velocity[k];
+        for (int k = 0; k < 3; ++k)
+            ledger[SOAI_CONTACT] += touch->tangential[k] * touch->velocity[k];
         if (touch->slot < 0) continue;
         double *const kept = rate + w->at_slots + SOAI_SLOT_NUMBERS * touch->slot;
         memcpy(kept, touch->spring_rate, sizeof touch->spring_rate);
@@ -111,11 +116,15 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             (s = soa_velocity(w->model, w->work, w->disturbed[i], SOA_AXES_WORLD, V)))
             return s;
         soai_push(w, info.body, at.p, d->wrench + 3, 1);
-        for (int k = 0; k < 3; ++k) w->wrench[6 * info.body + k] += d->wrench[k];
-        for (int k = 0; k < 6; ++k) ledger[SOAI_DISTURBED] += d->wrench[k] * V[k];
-        soai_cross3(at.p, d->wrench + 3, moment);
         for (int k = 0; k < 3; ++k)
-            ledger[SOAI_IMPULSE + k] += d->wrench[k] + moment[k], ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
+            w->wrench[6 * info.body + k] += d->wrench[k];
+        for (int k = 0; k < 6; ++k)
+            ledger[SOAI_DISTURBED] += d->wrench[k] * V[k];
+        soai_cross3(at.p, d->wrench + 3, moment);
+        for (int k = 0; k < 3; ++k) {
+            ledger[SOAI_IMPULSE + k] += d->wrench[k] + moment[k];
+            ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
+        }
     }
     if (w->pull_count && (s = soai_hand_pulls(w, ledger))) return s;
     if (w->spring_count && (s = soai_springs_pull(w, ledger))) return s;
@@ -165,11 +174,13 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
 /* --- after a step ----------------------------------------------------------------------------- */
 /* Momentum [angular; linear] about the origin, the centre of mass, the locked inertia about it (xx
  * yy zz xy xz yz), and the sums of magnitudes over the bodies. */
-soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass, double inertia[6],
-                         double sums[2]) {
+soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass,
+                         double inertia[6], double sums[2]) {
     memset(h, 0, 6 * sizeof *h);
-    *mass = 0, sums[0] = sums[1] = 0;
-    memset(com, 0, 3 * sizeof *com), memset(inertia, 0, 6 * sizeof *inertia);
+    *mass = 0;
+    sums[0] = sums[1] = 0;
+    memset(com, 0, 3 * sizeof *com);
+    memset(inertia, 0, 6 * sizeof *inertia);
     memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
     soa_status s = soa_q_normalise(w->model, w->q);
     if (!s) s = soa_kinematics(w->model, w->work, w->q, y + w->at_v, NULL);
@@ -185,35 +196,49 @@ soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[
         const double local[9] = {J[0], J[3], J[4], J[3], J[1], J[5], J[4], J[5], J[2]};
         for (int r = 0; r < 3; ++r)
             for (int k = 0; k < 3; ++k)
-                RI[3 * r + k] =
-                    at.R[3 * r] * local[k] + at.R[3 * r + 1] * local[3 + k] + at.R[3 * r + 2] * local[6 + k];
+                RI[3 * r + k] = at.R[3 * r] * local[k] + at.R[3 * r + 1] * local[3 + k] +
+                                at.R[3 * r + 2] * local[6 + k];
         for (int r = 0; r < 3; ++r)
             for (int k = 0; k < 3; ++k)
-                I[3 * r + k] =
-                    RI[3 * r] * at.R[3 * k] + RI[3 * r + 1] * at.R[3 * k + 1] + RI[3 * r + 2] * at.R[3 * k + 2];
+                I[3 * r + k] = RI[3 * r] * at.R[3 * k] + RI[3 * r + 1] * at.R[3 * k + 1] +
+                               RI[3 * r + 2] * at.R[3 * k + 2];
         for (int r = 0; r < 3; ++r) {
-            arm[r] = at.R[3 * r] * info.com[0] + at.R[3 * r + 1] * info.com[1] + at.R[3 * r + 2] * info.com[2];
+            arm[r] = at.R[3 * r] * info.com[0] + at.R[3 * r + 1] * info.com[1] +
+                     at.R[3 * r + 2] * info.com[2];
             c[r] = at.p[r] + arm[r];
         }
         soai_cross3(V, arm, turn);
-        for (int r = 0; r < 3; ++r) p[r] = info.mass * (V[3 + r] + turn[r]);
+        for (int r = 0; r < 3; ++r)
+            p[r] = info.mass * (V[3 + r] + turn[r]);
         soai_cross3(c, p, L);
-        for (int r = 0; r < 3; ++r) L[r] += I[3 * r] * V[0] + I[3 * r + 1] * V[1] + I[3 * r + 2] * V[2];
-        for (int r = 0; r < 3; ++r) h[r] += L[r], h[3 + r] += p[r], com[r] += info.mass * c[r];
+        for (int r = 0; r < 3; ++r)
+            L[r] += I[3 * r] * V[0] + I[3 * r + 1] * V[1] + I[3 * r + 2] * V[2];
+        for (int r = 0; r < 3; ++r) {
+            h[r] += L[r];
+            h[3 + r] += p[r];
+            com[r] += info.mass * c[r];
+        }
         sums[0] += sqrt(L[0] * L[0] + L[1] * L[1] + L[2] * L[2]);
         sums[1] += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
         *mass += info.mass;
         const double m = info.mass; /* about the origin; shifted below */
-        inertia[0] += I[0] + m * (c[1] * c[1] + c[2] * c[2]), inertia[1] += I[4] + m * (c[0] * c[0] + c[2] * c[2]);
-        inertia[2] += I[8] + m * (c[0] * c[0] + c[1] * c[1]), inertia[3] += I[1] - m * c[0] * c[1];
-        inertia[4] += I[2] - m * c[0] * c[2], inertia[5] += I[5] - m * c[1] * c[2];
+        inertia[0] += I[0] + m * (c[1] * c[1] + c[2] * c[2]);
+        inertia[1] += I[4] + m * (c[0] * c[0] + c[2] * c[2]);
+        inertia[2] += I[8] + m * (c[0] * c[0] + c[1] * c[1]);
+        inertia[3] += I[1] - m * c[0] * c[1];
+        inertia[4] += I[2] - m * c[0] * c[2];
+        inertia[5] += I[5] - m * c[1] * c[2];
     }
     if (s || !(*mass > 0)) return s;
     const double m = *mass;
-    for (int r = 0; r < 3; ++r) com[r] /= m;
-    inertia[0] -= m * (com[1] * com[1] + com[2] * com[2]), inertia[1] -= m * (com[0] * com[0] + com[2] * com[2]);
-    inertia[2] -= m * (com[0] * com[0] + com[1] * com[1]), inertia[3] += m * com[0] * com[1];
-    inertia[4] += m * com[0] * com[2], inertia[5] += m * com[1] * com[2];
+    for (int r = 0; r < 3; ++r)
+        com[r] /= m;
+    inertia[0] -= m * (com[1] * com[1] + com[2] * com[2]);
+    inertia[1] -= m * (com[0] * com[0] + com[2] * com[2]);
+    inertia[2] -= m * (com[0] * com[0] + com[1] * com[1]);
+    inertia[3] += m * com[0] * com[1];
+    inertia[4] += m * com[0] * com[2];
+    inertia[5] += m * com[1] * com[2];
     return SOA_OK;
 }
 
@@ -224,11 +249,14 @@ static soa_status restore_momentum(soa_world *w, double *y) {
     soa_status s = soai_momentum(w, y, h, com, &mass, I, sums);
     if (s) return s;
     const double *impulse = y + w->at_ledger + SOAI_IMPULSE;
-    for (int k = 0; k < 6; ++k) wanted[k] = w->state->stats.momentum_start[k] + impulse[k] - h[k];
+    for (int k = 0; k < 6; ++k)
+        wanted[k] = w->state->stats.momentum_start[k] + impulse[k] - h[k];
     double dv[3], A[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]}, dw[3];
-    for (int k = 0; k < 3; ++k) dv[k] = wanted[3 + k] / mass;
+    for (int k = 0; k < 3; ++k)
+        dv[k] = wanted[3 + k] / mass;
     soai_cross3(com, wanted + 3, turn);
-    for (int k = 0; k < 3; ++k) dw[k] = wanted[k] - turn[k]; /* about the centre of mass */
+    for (int k = 0; k < 3; ++k)
+        dw[k] = wanted[k] - turn[k]; /* about the centre of mass */
     /* All mass on a line: no rotation to correct. */
     if (!soai_solve(3, A, dw)) return SOA_OK;
     for (int b = 1; b <= w->bodies; ++b) {
@@ -238,7 +266,8 @@ static soa_status restore_momentum(soa_world *w, double *y) {
         if (info.parent || info.type != SOA_FREE) continue;
         if ((s = soa_pose(w->model, w->work, info.frame, &at))) return s;
         double arm[3], shift[3], *v = y + w->at_v + info.v_index;
-        for (int k = 0; k < 3; ++k) arm[k] = at.p[k] - com[k];
+        for (int k = 0; k < 3; ++k)
+            arm[k] = at.p[k] - com[k];
         soai_cross3(dw, arm, shift);
         for (int k = 0; k < 3; ++k)
             for (int r = 0; r < 3; ++r) {
@@ -261,7 +290,10 @@ void soai_event(soa_world *w, double t, const char *kind, const char *format, ..
     soa_world_event *e = &w->events[w->event_count++];
     va_list list;
     e->t = t;
-    if (w->event_count == w->event_most) kind = "more", format = "later events of this tick are not kept";
+    if (w->event_count == w->event_most) {
+        kind = "more";
+        format = "later events of this tick are not kept";
+    }
     snprintf(e->kind, sizeof e->kind, "%s", kind);
     va_start(list, format);
     vsnprintf(e->text, sizeof e->text, format, list);
@@ -276,11 +308,13 @@ static soa_status keep(soa_world *w, double t, double *y) {
     for (int i = 0; i < w->nv; ++i) {
         const double most = fmax(w->friction_up[i], w->friction_down[i]), k = most / joint_give;
         double *spring = &y[w->at_joints + i];
-        if (most > 0) *spring = fmin(fmax(*spring, -w->friction_down[i] / k), w->friction_up[i] / k);
+        if (most > 0)
+            *spring = fmin(fmax(*spring, -w->friction_down[i] / k), w->friction_up[i] / k);
     }
     soai_loops_keep(w, y);
     double stored = 0;
-    for (int i = 0; i < w->touch_count; ++i) stored += w->touch[i].stored;
+    for (int i = 0; i < w->touch_count; ++i)
+        stored += w->touch[i].stored;
     soai_stats *stats = &w->state->stats;
     const double balance = y[w->at_ledger + SOAI_CONTACT] + stored - w->stored_start;
     stats->contact_least = fmin(stats->contact_least, balance);
@@ -307,12 +341,17 @@ static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     for (int i = 0; i < w->y_count; ++i) {
         double size = fabs(y[i]), absolute = o->absolute_tolerance;
         if (i < w->nq && w->angle[i] && size > 1) size = 1;
-        const int tank = i >= w->at_slots && i < w->at_joints && (i - w->at_slots) % SOAI_SLOT_NUMBERS == SOAI_TANK;
-        if ((i >= w->at_ledger && i < w->at_slots) || tank)
-            size = fmax(size, w->state->stats.energy_scale), absolute *= 10;
-        else if (i >= w->at_slots) /* springs of friction: their rates have corners */
+        const int tank = i >= w->at_slots && i < w->at_joints &&
+                         (i - w->at_slots) % SOAI_SLOT_NUMBERS == SOAI_TANK;
+        if ((i >= w->at_ledger && i < w->at_slots) || tank) {
+            size = fmax(size, w->state->stats.energy_scale);
+            absolute *= 10;
+        } else if (i >= w->at_slots) /* springs of friction: their rates have corners */
+        {
             absolute = fmax(absolute, fmin(1e3 * absolute, 1e-7));
-        out[i] = 1 / ((o->relative_tolerance * size + absolute) / w->sharpness + DBL_EPSILON * fabs(y[i]));
+        }
+        out[i] = 1 / ((o->relative_tolerance * size + absolute) / w->sharpness +
+                      DBL_EPSILON * fabs(y[i]));
         if (!(out[i] > 0)) return -1;
     }
     return 0;
@@ -331,7 +370,8 @@ static double longest(soa_world *w, const double *y) {
     double h = INFINITY;
     if (o->max_joint_step > 0)
         for (int i = 0; i < w->nv; ++i)
-            if (fabs(y[w->at_v + i]) * h > o->max_joint_step) h = o->max_joint_step / fabs(y[w->at_v + i]);
+            if (fabs(y[w->at_v + i]) * h > o->max_joint_step)
+                h = o->max_joint_step / fabs(y[w->at_v + i]);
     h = fmin(h, fmax(least_step, soai_stops_longest(w, y)));
     if (!w->meeting_count) return h;
     /* touches that are about to end: the law has a corner there */
@@ -346,33 +386,41 @@ static double longest(soa_world *w, const double *y) {
         const double *V = w->twist + 6 * i, turn = sqrt(V[0] * V[0] + V[1] * V[1] + V[2] * V[2]);
         double size = 0;
         w->reach[i] = w->bounds[i];
-        for (int k = 0; k < 3; ++k) size += pow(w->bounds[i].high[k] - w->bounds[i].low[k], 2);
+        for (int k = 0; k < 3; ++k)
+            size += pow(w->bounds[i].high[k] - w->bounds[i].low[k], 2);
         for (int k = 0; k < 3; ++k) {
             const double far = horizon * (fabs(V[3 + k]) + (turn > 0 ? turn * sqrt(size) : 0));
-            w->reach[i].low[k] -= far, w->reach[i].high[k] += far;
+            w->reach[i].low[k] -= far;
+            w->reach[i].high[k] += far;
         }
     }
     int count = 0;
     if (soai_near_pairs(w, w->reach, &count)) return h;
-    for (int i = 0; i < w->touch_count; ++i) w->met[w->touch[i].meeting] = 1;
+    for (int i = 0; i < w->touch_count; ++i)
+        w->met[w->touch[i].meeting] = 1;
     for (int p = 0; p < count; ++p) {
         const int m = w->meeting_of[w->pairs[p][0] * w->solid_count + w->pairs[p][1]];
         if (w->met[m]) continue;
         const soai_meeting *pair = &w->meetings[m];
         const double *Va = w->twist + 6 * pair->a, *Vb = w->twist + 6 * pair->b;
         soa_distance d;
-        if (soa_shape_distance(&w->solids[pair->a].shape, &w->pose[pair->a], &w->solids[pair->b].shape,
-                               &w->pose[pair->b], &w->caches[m], &d))
+        if (soa_shape_distance(&w->solids[pair->a].shape, &w->pose[pair->a],
+                               &w->solids[pair->b].shape, &w->pose[pair->b], &w->caches[m], &d))
             continue;
         double ra[3], rb[3], ta[3], tb[3], rate = 0;
+        for (int k = 0; k < 3; ++k) {
+            ra[k] = d.point_a[k] - w->pose[pair->a].p[k];
+            rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
+        }
+        soai_cross3(Va, ra, ta);
+        soai_cross3(Vb, rb, tb);
         for (int k = 0; k < 3; ++k)
-            ra[k] = d.point_a[k] - w->pose[pair->a].p[k], rb[k] = d.point_b[k] - w->pose[pair->b].p[k];
-        soai_cross3(Va, ra, ta), soai_cross3(Vb, rb, tb);
-        for (int k = 0; k < 3; ++k) rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
+            rate += d.normal[k] * (Va[3 + k] + ta[k] - Vb[3 + k] - tb[k]);
         const double gap = d.distance - w->laws[pair->law].margin;
         if (-rate * h > gap) h = fmax(least_step, -gap / rate);
     }
-    for (int i = 0; i < w->touch_count; ++i) w->met[w->touch[i].meeting] = 0;
+    for (int i = 0; i < w->touch_count; ++i)
+        w->met[w->touch[i].meeting] = 0;
     return h;
 }
 
@@ -380,13 +428,16 @@ static double longest(soa_world *w, const double *y) {
 static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     soa_world *w = user;
     const double *data = N_VGetArrayPointer(y);
-    *bound = w->meeting_count && soai_look(w, world_time(w, t), data) ? least_step : fmin(longest(w, data), 1e3);
+    *bound = w->meeting_count && soai_look(w, world_time(w, t), data) ? least_step
+                                                                      : fmin(longest(w, data), 1e3);
     return 0;
 }
 
-static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
+static void keep_message(int code, const char *module, const char *function, char *message,
+                         void *user) {
     soa_world *w = user;
-    (void)module, (void)function;
+    (void)module;
+    (void)function;
     if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
 }
 
@@ -447,31 +498,39 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         w->cvode = CVodeCreate(CV_BDF, w->context);
         if (!w->cvode) return SOA_E_MEMORY;
         bad = CVodeInit(w->cvode, derivative, 0, w->vector) || CVodeSetUserData(w->cvode, w) ||
-              CVodeWFtolerances(w->cvode, weights) || CVodeSetLinearSolver(w->cvode, w->solver, w->matrix) ||
-              CVodeSetErrHandlerFn(w->cvode, keep_message, w) || CVodeSetMaxNumSteps(w->cvode, -1) ||
-              CVodeSetMaxOrd(w->cvode, o->order) || CVodeSetMaxErrTestFails(w->cvode, SOAI_MOST_TRIES) ||
+              CVodeWFtolerances(w->cvode, weights) ||
+              CVodeSetLinearSolver(w->cvode, w->solver, w->matrix) ||
+              CVodeSetErrHandlerFn(w->cvode, keep_message, w) ||
+              CVodeSetMaxNumSteps(w->cvode, -1) || CVodeSetMaxOrd(w->cvode, o->order) ||
+              CVodeSetMaxErrTestFails(w->cvode, SOAI_MOST_TRIES) ||
               CVodeSetMaxConvFails(w->cvode, SOAI_MOST_TRIES) || attach_newton(w);
     } else {
         w->ark = implicit ? ARKStepCreate(NULL, derivative, 0, w->vector, w->context)
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
         if (!w->ark) return SOA_E_MEMORY;
         bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
-              ARKStepSetErrHandlerFn(w->ark, keep_message, w) || ARKStepSetMaxNumSteps(w->ark, -1) ||
-              ARKStepSetPostprocessStepFn(w->ark, after_step) || ARKStepSetCFLFraction(w->ark, 0.999) ||
+              ARKStepSetErrHandlerFn(w->ark, keep_message, w) ||
+              ARKStepSetMaxNumSteps(w->ark, -1) ||
+              ARKStepSetPostprocessStepFn(w->ark, after_step) ||
+              ARKStepSetCFLFraction(w->ark, 0.999) ||
               /* The state at the end of a tick is read from the interpolant: use one that is exact
              * there and needs no force evaluation. */
-              ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) || ARKStepSetInterpolantDegree(w->ark, 1) ||
-              ARKStepSetMaxErrTestFails(w->ark, SOAI_MOST_TRIES) || ARKStepSetMaxConvFails(w->ark, SOAI_MOST_TRIES);
+              ARKStepSetInterpolantType(w->ark, ARK_INTERP_LAGRANGE) ||
+              ARKStepSetInterpolantDegree(w->ark, 1) ||
+              ARKStepSetMaxErrTestFails(w->ark, SOAI_MOST_TRIES) ||
+              ARKStepSetMaxConvFails(w->ark, SOAI_MOST_TRIES);
         if (!bad) bad = ARKStepSetStabilityFn(w->ark, bound_step, w);
         if (!bad && implicit)
             bad = attach_newton(w) || ARKStepSetLinearSolver(w->ark, w->solver, w->matrix) ||
                   soai_use_implicit(w->ark, o->order);
         if (!bad && !implicit) {
             if (!soai_has_explicit(o->order))
-                return soai_scenario_fault(w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
-                                           "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
-            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4 ? classical(w->ark)
-                                                                    : soai_use_explicit(w->ark, o->order);
+                return soai_scenario_fault(
+                    w->scenario, (soa_mark){0}, SOA_E_ARGUMENT, report,
+                    "integration: order %d is not offered; 2, 3, 4, 5, 6 or 8 are", o->order);
+            bad = o->method == SOA_INTEGRATE_FIXED && o->order == 4
+                      ? classical(w->ark)
+                      : soai_use_explicit(w->ark, o->order);
         }
     }
     return bad ? SOA_E_MEMORY : SOA_OK;
@@ -483,9 +542,12 @@ static const char *worst_coordinate(soa_world *w) {
     N_Vector error = N_VClone(w->vector), weight = N_VClone(w->vector);
     const char *name = "?";
     if (error && weight) {
-        const int bad = w->cvode ? CVodeGetEstLocalErrors(w->cvode, error) || CVodeGetErrWeights(w->cvode, weight)
-                                 : ARKStepGetEstLocalErrors(w->ark, error) || ARKStepGetErrWeights(w->ark, weight);
-        const double *e = N_VGetArrayPointer(error) + w->at_v, *by = N_VGetArrayPointer(weight) + w->at_v;
+        const int bad =
+            w->cvode
+                ? CVodeGetEstLocalErrors(w->cvode, error) || CVodeGetErrWeights(w->cvode, weight)
+                : ARKStepGetEstLocalErrors(w->ark, error) || ARKStepGetErrWeights(w->ark, weight);
+        const double *e = N_VGetArrayPointer(error) + w->at_v,
+                     *by = N_VGetArrayPointer(weight) + w->at_v;
         int worst = 0;
         for (int i = 1; i < w->nv && !bad; ++i)
             if (fabs(e[i]) * by[i] > fabs(e[worst]) * by[worst]) worst = i;
@@ -498,43 +560,57 @@ static const char *worst_coordinate(soa_world *w) {
 static soa_status explain_work(soa_world *w, double t, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
     if (o->method == SOA_INTEGRATE_FIXED)
-        return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                           "stopped at t = %.9g s: more than %d steps of %.3g s in a tick; take a longer step", t,
-                           STEPS_MOST, o->step);
-    return soai_report(
-        report, SOA_E_NO_CONVERGENCE, -1, 0,
-        "stopped at t = %.9g s: the tolerances (%g, %g) ask order %d for steps of %.1e s, more than %d in "
-        "a tick; take a higher order or method: implicit, or larger tolerances",
-        t, o->relative_tolerance, o->absolute_tolerance, o->order, w->pace, STEPS_MOST);
+        return soai_report(
+            report, SOA_E_NO_CONVERGENCE, -1, 0,
+            "stopped at t = %.9g s: more than %d steps of %.3g s in a tick; take a longer step", t,
+            STEPS_MOST, o->step);
+    return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                       "stopped at t = %.9g s: the tolerances (%g, %g) ask order %d for steps of "
+                       "%.1e s, more than %d in "
+                       "a tick; take a higher order or method: implicit, or larger tolerances",
+                       t, o->relative_tolerance, o->absolute_tolerance, o->order, w->pace,
+                       STEPS_MOST);
 }
 static soa_status explain_step(soa_world *w, double t, int flag, soa_report *report) {
     const soa_integration *o = &w->scenario->integration;
     if (flag == ARK_CONV_FAILURE)
-        return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                           "stopped at t = %.9g s: the equations of an implicit step have no solution that Newton's "
-                           "method finds, however short the step; take method: explicit, or larger tolerances",
-                           t);
+        return soai_report(
+            report, SOA_E_NO_CONVERGENCE, -1, 0,
+            "stopped at t = %.9g s: the equations of an implicit step have no solution that "
+            "Newton's "
+            "method finds, however short the step; take method: explicit, or larger tolerances",
+            t);
     return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                       "stopped at t = %.9g s: no step, however short, keeps the tolerances (%g, %g); worst is %.60s. "
+                       "stopped at t = %.9g s: no step, however short, keeps the tolerances (%g, "
+                       "%g); worst is %.60s. "
                        "Take larger ones, another method, or softer contacts and stops",
                        t, o->relative_tolerance, o->absolute_tolerance, worst_coordinate(w));
 }
 
 static soa_status explain(soa_world *w, double t, int flag, soa_report *report) {
-    soa_status s = w->status ? w->status : flag == ARK_MEM_FAIL ? SOA_E_MEMORY : SOA_E_NO_CONVERGENCE;
+    soa_status s;
+    if (w->status) {
+        s = w->status;
+    } else if (flag == ARK_MEM_FAIL) {
+        s = SOA_E_MEMORY;
+    } else {
+        s = SOA_E_NO_CONVERGENCE;
+    }
     soa_body_info info;
     if (s == SOA_E_ARGUMENT)
         for (int m = 0; m < w->meeting_count; ++m)
             if (w->laws[w->meetings[m].law].law == SOA_CONTACT_PAPER)
-                return soai_report(report, s, -1, 0,
-                                   "stopped at t = %.9g s: shapes overlap, where the contact law of the "
-                                   "paper has no value; take law: safe",
-                                   t);
+                return soai_report(
+                    report, s, -1, 0,
+                    "stopped at t = %.9g s: shapes overlap, where the contact law of the "
+                    "paper has no value; take law: safe",
+                    t);
     if (w->status && w->body > 0 && !soa_model_body(w->model, w->body, &info))
-        return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t, info.link,
-                           soa_status_text(s));
+        return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t,
+                           info.link, soa_status_text(s));
     if (flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
-    if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->status) return explain_step(w, t, flag, report);
+    if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->status)
+        return explain_step(w, t, flag, report);
     return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
                        w->message[0] ? "; " : "", w->message);
 }
@@ -544,13 +620,17 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
 static int changed(soa_world *w, double t) {
     if (soai_look(w, t, w->y)) return 1;
     int used = 0, matched = 0;
-    for (int k = 0; k < w->slot_count; ++k) used += w->slots[k].meeting >= 0;
-    for (int i = 0; i < w->touch_count; ++i) matched += w->touch[i].slot >= 0;
+    for (int k = 0; k < w->slot_count; ++k)
+        used += w->slots[k].meeting >= 0;
+    for (int i = 0; i < w->touch_count; ++i)
+        matched += w->touch[i].slot >= 0;
     return used != matched || matched != w->touch_count;
 }
 static double bounded(double step, double most) {
     /* SUNDIALS takes 0 as no bound. */
-    return most > 0 ? fmin(step, most) : step < INFINITY ? step : 0;
+    if (most > 0) return fmin(step, most);
+    if (step < INFINITY) return step;
+    return 0;
 }
 
 /* True if velocity coordinate i is in m/s. */
@@ -568,21 +648,21 @@ static int shifts(const soa_world *w, int i) {
 static soa_status stay_sane(soa_world *w, double t, soa_report *report) {
     for (int i = 0; i < w->y_count; ++i)
         if (!isfinite(w->y[i]))
-            return soai_report(
-                report, SOA_E_NOT_FINITE, -1, 0,
-                "stopped at t = %.9g s: the motion diverged to numbers that are not finite; take a shorter "
-                "step, or a method with error control",
-                t);
+            return soai_report(report, SOA_E_NOT_FINITE, -1, 0,
+                               "stopped at t = %.9g s: the motion diverged to numbers that are not "
+                               "finite; take a shorter "
+                               "step, or a method with error control",
+                               t);
     for (int i = 0; i < w->nv; ++i) {
         const double speed = w->y[w->at_v + i];
         if (fabs(speed) <= fastest_shift) continue;
         const int linear = shifts(w, i);
         if (!(fabs(speed) <= (linear ? fastest_shift : fastest_turn)))
-            return soai_report(
-                report, SOA_E_NO_CONVERGENCE, -1, 0,
-                "stopped at t = %.9g s: %.60s moves at %.3g %s, the motion diverged; take a shorter step, "
-                "or a method with error control",
-                t, soai_coordinate_name(w, i), speed, linear ? "m/s" : "rad/s");
+            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                               "stopped at t = %.9g s: %.60s moves at %.3g %s, the motion "
+                               "diverged; take a shorter step, "
+                               "or a method with error control",
+                               t, soai_coordinate_name(w, i), speed, linear ? "m/s" : "rad/s");
     }
     return SOA_OK;
 }
@@ -599,17 +679,19 @@ static int start_stretch(soa_world *w) {
     if (w->cvode) {
         const int flag = CVodeReInit(w->cvode, 0, w->vector);
         if (flag < 0) return flag;
-        return CVodeSetStopTime(w->cvode, span) || CVodeSetMinStep(w->cvode, 0) || CVodeSetMaxStep(w->cvode, o->step) ||
-                       CVodeSetMinStep(w->cvode, least) || CVodeSetInitStep(w->cvode, h)
+        return CVodeSetStopTime(w->cvode, span) || CVodeSetMinStep(w->cvode, 0) ||
+                       CVodeSetMaxStep(w->cvode, o->step) || CVodeSetMinStep(w->cvode, least) ||
+                       CVodeSetInitStep(w->cvode, h)
                    ? -1
                    : 0;
     }
-    const int flag = ARKStepReInit(w->ark, w->matrix ? NULL : derivative, w->matrix ? derivative : NULL, 0, w->vector);
+    const int flag = ARKStepReInit(w->ark, w->matrix ? NULL : derivative,
+                                   w->matrix ? derivative : NULL, 0, w->vector);
     if (flag < 0) return flag;
     if (ARKStepSetStopTime(w->ark, span)) return -1;
     if (fixed) return ARKStepSetFixedStep(w->ark, o->step) ? -1 : 0;
-    return ARKStepSetMinStep(w->ark, 0) || ARKStepSetMaxStep(w->ark, o->step) || ARKStepSetMinStep(w->ark, least) ||
-                   ARKStepSetInitStep(w->ark, h)
+    return ARKStepSetMinStep(w->ark, 0) || ARKStepSetMaxStep(w->ark, o->step) ||
+                   ARKStepSetMinStep(w->ark, least) || ARKStepSetInitStep(w->ark, h)
                ? -1
                : 0;
 }
@@ -623,7 +705,9 @@ static int follow_cvode(soa_world *w, double t) {
         if (flag >= 0) flag = CVodeReInit(w->cvode, t, w->vector);
         if (flag >= 0) flag = CVodeSetStopTime(w->cvode, w->span);
     }
-    return flag < 0 ? flag : CVodeSetMaxStep(w->cvode, bounded(longest(w, w->y), w->scenario->integration.step));
+    return flag < 0 ? flag
+                    : CVodeSetMaxStep(w->cvode,
+                                      bounded(longest(w, w->y), w->scenario->integration.step));
 }
 
 /* Integrates to `end` with constant torques. The integrator is restarted, so the result depends
@@ -659,7 +743,8 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     if (!w->cvode && !fixed) {
         long steps = 0, attempts = 0;
         double next = 0;
-        ARKStepGetNumSteps(w->ark, &steps), ARKStepGetNumStepAttempts(w->ark, &attempts);
+        ARKStepGetNumSteps(w->ark, &steps);
+        ARKStepGetNumStepAttempts(w->ark, &attempts);
         ARKStepGetCurrentStep(w->ark, &next);
         state->stats.rejected += attempts - steps;
         /* The last step was cut by the end of the tick and means little. Without a rejection,

@@ -18,10 +18,12 @@ void soa_openmp_parallel_for(void *user, int count, soa_parallel_task *task, voi
     if (threads > count) threads = count;
     if (threads > 1) {
 #pragma omp parallel for schedule(static) num_threads(threads)
-        for (int i = 0; i < count; ++i) task(data, i);
+        for (int i = 0; i < count; ++i)
+            task(data, i);
         return;
     }
 #endif
     (void)user;
-    for (int i = 0; i < count; ++i) task(data, i);
+    for (int i = 0; i < count; ++i)
+        task(data, i);
 }

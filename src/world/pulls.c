@@ -33,20 +33,25 @@ soa_status soai_hand_pulls(soa_world *w, double *ledger) {
         if (!s) s = soa_velocity(w->model, w->work, w->body_frame[pull->body], SOA_AXES_WORLD, V);
         if (s) return s;
         for (int k = 0; k < 3; ++k) {
-            arm[k] = own.R[3 * k] * pull->at[0] + own.R[3 * k + 1] * pull->at[1] + own.R[3 * k + 2] * pull->at[2];
+            arm[k] = own.R[3 * k] * pull->at[0] + own.R[3 * k + 1] * pull->at[1] +
+                     own.R[3 * k + 2] * pull->at[2];
             p[k] = own.p[k] + arm[k];
         }
         rate[0] = V[3] + V[1] * arm[2] - V[2] * arm[1];
         rate[1] = V[4] + V[2] * arm[0] - V[0] * arm[2];
         rate[2] = V[5] + V[0] * arm[1] - V[1] * arm[0];
-        for (int k = 0; k < 3; ++k)
-            f[k] = pull->stiffness * (pull->to[k] - p[k]) - pull->damping * rate[k], square += f[k] * f[k];
+        for (int k = 0; k < 3; ++k) {
+            f[k] = pull->stiffness * (pull->to[k] - p[k]) - pull->damping * rate[k];
+            square += f[k] * f[k];
+        }
         const double part = share(square, pull->most);
-        for (int k = 0; k < 3; ++k) f[k] = part * f[k] + pull->force[k];
+        for (int k = 0; k < 3; ++k)
+            f[k] = part * f[k] + pull->force[k];
         soai_push(w, pull->body, p, f, 1);
         for (int k = 0; k < 3; ++k) {
             ledger[SOAI_DISTURBED] += f[k] * rate[k];
-            ledger[SOAI_IMPULSE + k] += p[(k + 1) % 3] * f[(k + 2) % 3] - p[(k + 2) % 3] * f[(k + 1) % 3];
+            ledger[SOAI_IMPULSE + k] +=
+                p[(k + 1) % 3] * f[(k + 2) % 3] - p[(k + 2) % 3] * f[(k + 1) % 3];
             ledger[SOAI_IMPULSE + 3 + k] += f[k];
         }
     }
@@ -56,7 +61,8 @@ soa_status soai_hand_pulls(soa_world *w, double *ledger) {
 void soai_hand_holds(soa_world *w, const double *v, double *ledger) {
     for (int i = 0; i < w->hold_count; ++i) {
         const soa_world_hold *hold = &w->holds[i];
-        const double raw = hold->stiffness * (hold->to - w->q[w->v_of_q[hold->v]]) - hold->damping * v[hold->v];
+        const double raw =
+            hold->stiffness * (hold->to - w->q[w->v_of_q[hold->v]]) - hold->damping * v[hold->v];
         const double tau = share(raw * raw, hold->most) * raw;
         w->torque[hold->v] += tau;
         ledger[SOAI_DISTURBED] += tau * v[hold->v];
@@ -74,10 +80,10 @@ static int can_hold(const soa_world *w, int v) {
     return 0;
 }
 
-soa_status soa_world_set_pulls(soa_world *w, const soa_world_pull *pulls, int pull_count, const soa_world_hold *holds,
-                               int hold_count) {
-    if (!w || pull_count < 0 || hold_count < 0 || pull_count > SOA_WORLD_PULLS || hold_count > SOA_WORLD_PULLS ||
-        (pull_count && !pulls) || (hold_count && !holds))
+soa_status soa_world_set_pulls(soa_world *w, const soa_world_pull *pulls, int pull_count,
+                               const soa_world_hold *holds, int hold_count) {
+    if (!w || pull_count < 0 || hold_count < 0 || pull_count > SOA_WORLD_PULLS ||
+        hold_count > SOA_WORLD_PULLS || (pull_count && !pulls) || (hold_count && !holds))
         return SOA_E_ARGUMENT;
     for (int i = 0; i < pull_count; ++i) {
         const soa_world_pull *p = &pulls[i];
@@ -96,7 +102,8 @@ soa_status soa_world_set_pulls(soa_world *w, const soa_world_pull *pulls, int pu
     }
     if (pull_count) memcpy(w->pulls, pulls, (size_t)pull_count * sizeof *pulls);
     if (hold_count) memcpy(w->holds, holds, (size_t)hold_count * sizeof *holds);
-    w->pull_count = pull_count, w->hold_count = hold_count;
+    w->pull_count = pull_count;
+    w->hold_count = hold_count;
     return SOA_OK;
 }
 
@@ -109,7 +116,8 @@ static soa_status take_account(soa_world *w, account *out) {
     double kinetic, potential, com[3], mass, inertia[6], sums[2];
     soa_status s = soai_peek(w);
     out->stored = 0;
-    for (int i = 0; !s && i < w->touch_count; ++i) out->stored += w->touch[i].stored;
+    for (int i = 0; !s && i < w->touch_count; ++i)
+        out->stored += w->touch[i].stored;
     if (!s) s = soai_energy(w, w->y, w->y + w->at_v, &kinetic, &potential);
     if (!s) s = soai_momentum(w, w->y, out->h, com, &mass, inertia, sums);
     if (!s) out->energy = kinetic + potential;
@@ -127,7 +135,8 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     else
         memset(w->y + w->at_v, 0, (size_t)w->nv * sizeof *w->y);
     memset(w->y + w->at_slots, 0, (size_t)(w->y_count - w->at_slots) * sizeof *w->y);
-    for (int k = 0; k < w->slot_count; ++k) w->slots[k] = (soai_slot){.meeting = -1};
+    for (int k = 0; k < w->slot_count; ++k)
+        w->slots[k] = (soai_slot){.meeting = -1};
     if (w->meeting_count) memset(w->caches, 0, (size_t)w->meeting_count * sizeof *w->caches);
     soai_contact_index(w);
     soai_sensors_forget(w);
@@ -136,7 +145,8 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     if (w->constraints) {
         double error[2];
         if ((s = soa_closed_assemble(w->constraints, w->work, state->t, NULL, w->y, report)) ||
-            (s = soa_closed_project(w->constraints, w->work, state->t, w->y, w->y + w->at_v, error)) ||
+            (s = soa_closed_project(w->constraints, w->work, state->t, w->y, w->y + w->at_v,
+                                    error)) ||
             (s = soai_loops_settle(w, state->t, w->y)))
             return s;
     }
@@ -151,7 +161,8 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
     soai_stops_look(w);
     if ((s = take_account(w, &after))) return s;
     state->stats.energy_start += after.energy - before.energy;
-    for (int k = 0; k < 6; ++k) state->stats.momentum_start[k] += after.h[k] - before.h[k];
+    for (int k = 0; k < 6; ++k)
+        state->stats.momentum_start[k] += after.h[k] - before.h[k];
     w->stored_start += after.stored - before.stored;
     state->stored_start = w->stored_start;
     return SOA_OK;
@@ -166,14 +177,16 @@ soa_status soa_world_set_state(soa_world *w, const double *q, const double *v, s
     if (!finite(q, w->nq) || (v && !finite(v, w->nv)))
         return soai_report(report, SOA_E_NOT_FINITE, -1, 0, "the state is not finite");
     void *before = malloc(w->state_size);
-    if (!before) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
+    if (!before)
+        return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     const double stored = w->stored_start;
     const int events = w->event_count;
     memcpy(before, w->block, w->state_size);
     const soa_status s = place(w, q, v, report);
     if (s) { /* restore the state */
         memcpy(w->block, before, w->state_size);
-        w->stored_start = stored, w->event_count = events;
+        w->stored_start = stored;
+        w->event_count = events;
         soai_contact_index(w);
         soai_loops_recount(w);
         soai_peek(w);

@@ -160,11 +160,14 @@ static soa_status carry_over(const soa_model *old, const soa_model *new, soa_con
     }
     return SOA_OK;
 }
-static soa_status new_list(const soa_model *old, const soa_model *new, const soa_constraint_list *loops,
-                           const soa_linkage_tree *tree, soa_constraint_list *out) {
+static soa_status new_list(const soa_model *old, const soa_model *new,
+                           const soa_constraint_list *loops, const soa_linkage_tree *tree,
+                           soa_constraint_list *out) {
     size_t size = (size_t)(tree->loop_count + loops->count) * sizeof *out->defs;
-    for (int i = 0; i < tree->loop_count; ++i) size += strlen(tree->loops[i].name) + 1;
-    for (int i = 0; i < loops->count; ++i) size += strlen(loops->defs[i].name) + 1;
+    for (int i = 0; i < tree->loop_count; ++i)
+        size += strlen(tree->loops[i].name) + 1;
+    for (int i = 0; i < loops->count; ++i)
+        size += strlen(loops->defs[i].name) + 1;
     *out = (soa_constraint_list){0, malloc(size)};
     if (!out->defs) return SOA_E_MEMORY;
     char *names = (char *)(out->defs + tree->loop_count + loops->count);
@@ -188,9 +191,10 @@ static soa_status new_list(const soa_model *old, const soa_model *new, const soa
     return SOA_OK;
 }
 
-static soa_status span(const soa_scenario *sc, const soa_part *part, const graph *g, int links, const soa_model **model,
-                       soa_constraint_list *loops, soa_report *report) {
-    soa_linkage_def def = soa_linkage_default(soa_model_name(*model), g->links, links, g->edges, g->edge_count);
+static soa_status span(const soa_scenario *sc, const soa_part *part, const graph *g, int links,
+                       const soa_model **model, soa_constraint_list *loops, soa_report *report) {
+    soa_linkage_def def =
+        soa_linkage_default(soa_model_name(*model), g->links, links, g->edges, g->edge_count);
     def.frames = g->frames;
     def.frame_count = g->frame_count;
     soa_model_gravity(*model, def.gravity);
@@ -205,10 +209,11 @@ static soa_status span(const soa_scenario *sc, const soa_part *part, const graph
     if (s) {
         soa_constraint_list_free(&list);
         if (made) soa_model_free(made);
-        return soai_scenario_fault(sc, part->mark, s, report,
-                                   "part '%s': a joint that the scenario names is cut in its model, and no other joint "
-                                   "of its loop can be cut instead: %s",
-                                   part->name, inner.text[0] ? inner.text : soa_status_text(s));
+        return soai_scenario_fault(
+            sc, part->mark, s, report,
+            "part '%s': a joint that the scenario names is cut in its model, and no other joint "
+            "of its loop can be cut instead: %s",
+            part->name, inner.text[0] ? inner.text : soa_status_text(s));
     }
     soa_constraint_list_free(loops);
     soa_model_free(*model);
@@ -217,11 +222,12 @@ static soa_status span(const soa_scenario *sc, const soa_part *part, const graph
     return SOA_OK;
 }
 
-soa_status soai_recut(const soa_scenario *sc, const soa_part *part, const soa_model **model, soa_constraint_list *loops,
-                      soa_report *report) {
+soa_status soai_recut(const soa_scenario *sc, const soa_part *part, const soa_model **model,
+                      soa_constraint_list *loops, soa_report *report) {
     int wanted = 0;
     for (int i = 0; i < loops->count; ++i)
-        wanted += loops->defs[i].kind == SOA_LOOP && loops->defs[i].name && is_named(sc, part, loops->defs[i].name);
+        wanted += loops->defs[i].kind == SOA_LOOP && loops->defs[i].name &&
+                  is_named(sc, part, loops->defs[i].name);
     if (!wanted) return SOA_OK;
     const size_t bodies = (size_t)soa_model_body_count(*model);
     graph g = {.links = calloc(bodies, sizeof *g.links),

@@ -17,7 +17,8 @@
 /* --- signals ---------------------------------------------------------------------------------- */
 /* The recorded signals: one list, used by the calls below. `put` is called for every signal with
  * its value. */
-typedef void put_fn(void *user, const char *unit, double value, const char *format, const char *a, const char *b);
+typedef void put_fn(void *user, const char *unit, double value, const char *format, const char *a,
+                    const char *b);
 
 static const char *const free_names[7] = {"x", "y", "z", "qw", "qx", "qy", "qz"};
 static const char *const free_rates[6] = {"wx", "wy", "wz", "vx", "vy", "vz"};
@@ -56,8 +57,9 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     /* Before the first tick there is no reading. */
     const double unseen = soai_sensors_started(w) ? 0 : NAN;
     const soa_sensor_set *s = &w->scenario->control.sensors;
-    const int differ = s->delay > 0 || s->position_noise > 0 || s->rate_noise > 0 || s->pose_noise[0] > 0 ||
-                       s->pose_noise[1] > 0 || s->twist_noise[0] > 0 || s->twist_noise[1] > 0;
+    const int differ = s->delay > 0 || s->position_noise > 0 || s->rate_noise > 0 ||
+                       s->pose_noise[0] > 0 || s->pose_noise[1] > 0 || s->twist_noise[0] > 0 ||
+                       s->twist_noise[1] > 0;
     /* Encoders, if their readings differ from the true values. */
     for (int rates = 0; differ && rates < 2; ++rates)
         for (int b = 1; b <= w->bodies; ++b) {
@@ -68,8 +70,8 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
                 const int linear = is_linear(&info, rates, k);
                 coordinate_name(&info, rates, k, name);
                 if (rates)
-                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s",
-                        name, "");
+                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k],
+                        "sensor.v.%s%s", name, "");
                 else
                     put(user,
                         linear                                                ? "m"
@@ -87,13 +89,17 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     for (int i = 0; i < soai_imu_count(w); ++i)
         for (int k = 0; k < 6; ++k) {
             const double *felt = soai_imu(w, i, &name);
-            put(user, k < 3 ? "rad/s" : "m/s^2", unseen + felt[k], "sensor.imu.%s.%s", name, inertial[k]);
+            put(user, k < 3 ? "rad/s" : "m/s^2", unseen + felt[k], "sensor.imu.%s.%s", name,
+                inertial[k]);
         }
     for (int i = 0; i < w->solid_count; ++i) {
         double touching = 0, force = 0;
-        for (int k = 0; k < w->solid_count; ++k)
-            if (!strcmp(w->solids[k].group, w->solids[i].group))
-                touching += soai_seen_solid(w, k, SOAI_SEEN_TOUCHING), force += soai_seen_solid(w, k, SOAI_SEEN_FORCE);
+        for (int k = 0; k < w->solid_count; ++k) {
+            if (!strcmp(w->solids[k].group, w->solids[i].group)) {
+                touching += soai_seen_solid(w, k, SOAI_SEEN_TOUCHING);
+                force += soai_seen_solid(w, k, SOAI_SEEN_FORCE);
+            }
+        }
         if (!is_first_of_group(w, i)) continue;
         put(user, "", unseen + touching, "sensor.contact.%s.%s", w->solids[i].group, "touching");
         put(user, "N", unseen + force, "sensor.contact.%s.%s", w->solids[i].group, "force");
@@ -113,16 +119,25 @@ static void walk_shapes(soa_world *w, put_fn *put, void *user) {
             const soai_meeting *m = &w->meetings[t->meeting];
             if (m->a != solid && m->b != solid) continue;
             const double share = fabs(t->pressure), sign = m->a == solid ? 1 : -1;
-            ++touches, weight += share;
+            ++touches;
+            weight += share;
             for (int j = 0; j < 3; ++j) {
-                at[0][j] += share * t->point[j], at[1][j] += t->point[j];
+                at[0][j] += share * t->point[j];
+                at[1][j] += t->point[j];
                 force[j] += sign * (t->pressure * t->normal[j] + t->tangential[j]);
             }
         }
         for (int k = 0; k < 6; ++k) {
-            const double place = !touches ? NAN : weight > 0 ? at[0][k % 3] / weight : at[1][k % 3] / touches;
-            put(user, k < 3 ? "m" : "N", k < 3 ? place : force[k - 3], "contact.%s.%s", w->solids[solid].name,
-                names[k]);
+            double place;
+            if (!touches) {
+                place = NAN;
+            } else if (weight > 0) {
+                place = at[0][k % 3] / weight;
+            } else {
+                place = at[1][k % 3] / touches;
+            }
+            put(user, k < 3 ? "m" : "N", k < 3 ? place : force[k - 3], "contact.%s.%s",
+                w->solids[solid].name, names[k]);
         }
     }
 }
@@ -176,18 +191,22 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         }
     double kinetic = 0, potential = 0, stored = 0, h[6], com[3], mass, inertia[6], sums[2];
     soai_energy(w, q, v, &kinetic, &potential);
-    for (int i = 0; i < w->touch_count; ++i) stored += w->touch[i].stored;
+    for (int i = 0; i < w->touch_count; ++i)
+        stored += w->touch[i].stored;
     put(user, "J", kinetic, "energy.%s%s", "kinetic", "");
     put(user, "J", potential, "energy.%s%s", "potential", "");
     put(user, "J", stored, "energy.%s%s", "contacts", "");
     put(user, "J", ledger[SOAI_SUPPLIED], "energy.%s%s", "supplied", "");
-    put(user, "J", ledger[SOAI_VISCOUS] - ledger[SOAI_RUBBED] - ledger[SOAI_STOPPED] - ledger[SOAI_CONTACT] - stored,
+    put(user, "J",
+        ledger[SOAI_VISCOUS] - ledger[SOAI_RUBBED] - ledger[SOAI_STOPPED] - ledger[SOAI_CONTACT] -
+            stored,
         "energy.%s%s", "dissipated", "");
     memset(h, 0, sizeof h);
     soai_momentum(w, w->y, h, com, &mass, inertia, sums);
     const double *h0 = w->state->stats.momentum_start;
     double off[2] = {0};
-    for (int k = 0; k < 6; ++k) off[k / 3] += pow(h[k] - h0[k] - ledger[SOAI_IMPULSE + k], 2);
+    for (int k = 0; k < 6; ++k)
+        off[k / 3] += pow(h[k] - h0[k] - ledger[SOAI_IMPULSE + k], 2);
     /* If the world holds or pulls a part, momentum is not conserved. */
     if (w->is_free) {
         put(user, "N m s", sqrt(off[0]), "momentum.%s%s", "angular_error", "");
@@ -200,9 +219,11 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         for (int k = 0; k < w->touch_count; ++k) {
             const soai_touch *t = &w->touch[k];
             const soai_meeting *m = &w->meetings[t->meeting];
-            if (strcmp(w->solids[m->a].group, w->solids[i].group) && strcmp(w->solids[m->b].group, w->solids[i].group))
+            if (strcmp(w->solids[m->a].group, w->solids[i].group) &&
+                strcmp(w->solids[m->b].group, w->solids[i].group))
                 continue;
-            ++points, pressure += t->pressure;
+            ++points;
+            pressure += t->pressure;
             rub += sqrt(t->tangential[0] * t->tangential[0] + t->tangential[1] * t->tangential[1] +
                         t->tangential[2] * t->tangential[2]);
         }
@@ -236,11 +257,17 @@ typedef struct names {
     char (*name)[320];
     const char **unit;
 } names;
-static void count_signal(void *user, const char *unit, double value, const char *format, const char *a, const char *b) {
-    (void)unit, (void)value, (void)format, (void)a, (void)b;
+static void count_signal(void *user, const char *unit, double value, const char *format,
+                         const char *a, const char *b) {
+    (void)unit;
+    (void)value;
+    (void)format;
+    (void)a;
+    (void)b;
     ++*(int *)user;
 }
-static void name_signal(void *user, const char *unit, double value, const char *format, const char *a, const char *b) {
+static void name_signal(void *user, const char *unit, double value, const char *format,
+                        const char *a, const char *b) {
     names *n = user;
     (void)value;
 #pragma GCC diagnostic push
@@ -249,9 +276,13 @@ static void name_signal(void *user, const char *unit, double value, const char *
 #pragma GCC diagnostic pop
     n->unit[n->count++] = unit;
 }
-static void value_signal(void *user, const char *unit, double value, const char *format, const char *a, const char *b) {
+static void value_signal(void *user, const char *unit, double value, const char *format,
+                         const char *a, const char *b) {
     double **at = user;
-    (void)unit, (void)format, (void)a, (void)b;
+    (void)unit;
+    (void)format;
+    (void)a;
+    (void)b;
     *(*at)++ = value;
 }
 
@@ -288,7 +319,14 @@ static const char trailer_start[] = "\n#soa-run file: ";
 static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
     /* Shipped scenarios are found by name. */
     char *found = sc->file ? realpath(sc->file, NULL) : NULL;
-    const char *file = found ? found : sc->file ? sc->file : "";
+    const char *file;
+    if (found) {
+        file = found;
+    } else if (sc->file) {
+        file = sc->file;
+    } else {
+        file = "";
+    }
     if (strpbrk(file, "\n\r")) file = "";
     char *text = malloc(sc->source_size + strlen(file) + 200);
     if (text) {
@@ -296,7 +334,8 @@ static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
         char *at = text + (sc->source ? sc->source_size : 0);
         at += sprintf(at, "%s%s\n#soa-run seed: %llu\n", trailer_start, file,
                       (unsigned long long)(sc->is_case ? sc->drawn_from : sc->seed));
-        if (sc->is_case) at += sprintf(at, "#soa-run case: %llu\n", (unsigned long long)sc->case_number);
+        if (sc->is_case)
+            at += sprintf(at, "#soa-run case: %llu\n", (unsigned long long)sc->case_number);
         *size = (size_t)(at - text);
     }
     free(found);
@@ -325,7 +364,8 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
     }
     if (!size)
         return soai_report(report, SOA_E_FORMAT, -1, 0,
-                           "%.100s: its scenario was made in C and cannot be read from the journal", log);
+                           "%.100s: its scenario was made in C and cannot be read from the journal",
+                           log);
     soa_status s = soa_scenario_parse(text, size, file && *file ? file : log, scenario, report);
     if (s) return s;
     if (has_seed) scenario->seed = seed;
@@ -338,48 +378,56 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
         soai_arena all = {varied.memory}, own = {scenario->memory};
         /* The case shares all data that the sweep did not change. */
         soai_arena_join(&all, &own);
-        *scenario = varied, scenario->memory = all.last;
+        *scenario = varied;
+        scenario->memory = all.last;
     }
     return SOA_OK;
 }
 
-soa_status soa_scenario_from_log(const soa_log *log, const char *name, soa_scenario *scenario, soa_report *report) {
+soa_status soa_scenario_from_log(const soa_log *log, const char *name, soa_scenario *scenario,
+                                 soa_report *report) {
     soa_log_info info;
     if (!log || !scenario) return SOA_E_ARGUMENT;
     soa_log_get_info(log, &info);
     char *text = malloc(info.scenario_size + 1);
     if (!text) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     memcpy(text, info.scenario, info.scenario_size + 1);
-    const soa_status s = scenario_of_text(text, info.scenario_size, name ? name : "journal", scenario, report);
+    const soa_status s =
+        scenario_of_text(text, info.scenario_size, name ? name : "journal", scenario, report);
     free(text);
     return s;
 }
 
-soa_status soa_world_create_journal(soa_world *w, const char *path, soa_journal **journal, soa_report *report) {
+soa_status soa_world_create_journal(soa_world *w, const char *path, soa_journal **journal,
+                                    soa_report *report) {
     if (!w || !path || !journal) return SOA_E_ARGUMENT;
     size_t size = 0;
     char *text = text_with_trailer(w->scenario, &size);
     soa_signal *signals = malloc(((size_t)w->signal_count + 1) * sizeof *signals);
-    soa_status s =
-        text && signals ? SOA_OK : soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
-    for (int i = 0; !s && i < w->signal_count; ++i) signals[i] = (soa_signal){w->signal_name[i], w->signal_unit[i]};
+    soa_status s = text && signals ? SOA_OK
+                                   : soai_report(report, SOA_E_MEMORY, -1, 0, "%s",
+                                                 soa_status_text(SOA_E_MEMORY));
+    for (int i = 0; !s && i < w->signal_count; ++i)
+        signals[i] = (soa_signal){w->signal_name[i], w->signal_unit[i]};
     if (!s) s = soa_journal_create(path, text, size, signals, w->signal_count, journal, report);
-    free(signals), free(text);
+    free(signals);
+    free(text);
     return s;
 }
 
-static soa_status take_state(soa_world *w, const char *path, double t, const void *blob, size_t size,
-                             soa_report *report) {
+static soa_status take_state(soa_world *w, const char *path, double t, const void *blob,
+                             size_t size, soa_report *report) {
     const soa_status s = soa_world_restore_state(w, blob, size);
     if (!s) return s;
-    return soai_report(report, s, -1, 0,
-                       "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
-                       "version, or is damaged",
-                       path, t);
+    return soai_report(
+        report, s, -1, 0,
+        "%.80s: the state at t = %.9g s is not of this scenario with these models and this "
+        "version, or is damaged",
+        path, t);
 }
 
-soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world, soa_journal **journal,
-                            soa_report *report) {
+soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world,
+                            soa_journal **journal, soa_report *report) {
     soa_report inner;
     if (!path || !scenario || !world || !journal) return SOA_E_ARGUMENT;
     if (!report) report = &inner;
@@ -403,31 +451,40 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     }
     s = soa_world_create(&read, &w, report);
     int same = !s && info.signal_count == w->signal_count;
-    for (int i = 0; same && i < w->signal_count; ++i) same = !strcmp(info.signals[i].name, w->signal_name[i]);
+    for (int i = 0; same && i < w->signal_count; ++i)
+        same = !strcmp(info.signals[i].name, w->signal_name[i]);
     if (!s && !same)
-        s = soai_report(report, SOA_E_FORMAT, -1, 0,
-                        "%.100s: its signals are not those of its scenario; another version wrote it", path);
+        s = soai_report(
+            report, SOA_E_FORMAT, -1, 0,
+            "%.100s: its signals are not those of its scenario; another version wrote it", path);
     int tried = 0;
-    if (!s && !soa_log_read_checkpoint(log, &t, &blob, &size, NULL) && blob)
-        s = take_state(w, path, t, blob, size, report), tried = 1;
-    free(blob), blob = NULL;
+    if (!s && !soa_log_read_checkpoint(log, &t, &blob, &size, NULL) && blob) {
+        s = take_state(w, path, t, blob, size, report);
+        tried = 1;
+    }
+    free(blob);
+    blob = NULL;
     soa_log_close(log);
     if (!s) s = soa_journal_reopen(path, &j, &t, &blob, &size, NULL, NULL, report);
     /* The previous checkpoint, if the last one is damaged. */
     if (!s && blob) s = take_state(w, path, t, blob, size, report);
     /* No checkpoint is good: start from the beginning. */
     if (!s && !blob && tried) {
-        soa_world_free(w), w = NULL;
+        soa_world_free(w);
+        w = NULL;
         s = soa_world_create(&read, &w, report);
     }
     free(blob);
     if (s) {
         soa_journal_abandon(j, NULL);
-        soa_world_free(w), soa_scenario_free(&read);
+        soa_world_free(w);
+        soa_scenario_free(&read);
         return s;
     }
-    *scenario = read, w->scenario = scenario;
-    *world = w, *journal = j;
+    *scenario = read;
+    w->scenario = scenario;
+    *world = w;
+    *journal = j;
     return SOA_OK;
 }
 
@@ -436,7 +493,8 @@ static soa_status record_events(soa_world *w, soa_journal *journal) {
     int count;
     const soa_world_event *e = soa_world_events(w, &count);
     soa_status s = SOA_OK;
-    for (int i = 0; !s && i < count; ++i) s = soa_journal_write_event(journal, e[i].t, e[i].kind, e[i].text);
+    for (int i = 0; !s && i < count; ++i)
+        s = soa_journal_write_event(journal, e[i].t, e[i].kind, e[i].text);
     return s;
 }
 static soa_status record_state(soa_world *w, soa_journal *journal, void *blob) {
@@ -448,7 +506,8 @@ static int64_t in_ticks(const soa_world *w, double time) {
     return time > 0 ? (int64_t)fmin(fmax(1, floor(time / w->tick_length + 0.5)), 9e15) : 0;
 }
 
-soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_options *options, soa_report *report) {
+soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_options *options,
+                         soa_report *report) {
     static const soa_run_options plain = {0};
     soa_report inner;
     if (!w) return SOA_E_ARGUMENT;
@@ -458,7 +517,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
     const soa_scenario *sc = w->scenario;
     const double end = options->until > 0 ? options->until : sc->duration;
     if (!(end / w->tick_length < 9007199254740992.0))
-        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "a run until %g s has more than 2^53 ticks", end);
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "a run until %g s has more than 2^53 ticks", end);
     const int64_t last = soai_last_tick(w, end), keep = in_ticks(w, sc->recording.checkpoint);
     const int64_t every = sc->recording.rate > 0 ? in_ticks(w, 1 / sc->recording.rate) : 0;
     double *values = malloc(((size_t)w->signal_count + 1) * sizeof *values);
@@ -488,11 +548,13 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         /* Stopped between checkpoints: record this state. */
         if (stop && !kept && journal && !disk && !s) disk = record_state(w, journal, blob);
     }
-    free(values), free(blob);
+    free(values);
+    free(blob);
     if (disk && !s) {
         soa_journal_state state;
         soa_journal_get_state(journal, &state);
-        return soai_report(report, disk, -1, 0, "the record: %s", state.text[0] ? state.text : soa_status_text(disk));
+        return soai_report(report, disk, -1, 0, "the record: %s",
+                           state.text[0] ? state.text : soa_status_text(disk));
     }
     if (s && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
     return s;

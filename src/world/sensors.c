@@ -61,7 +61,8 @@ static void add_wrist(soa_world *w, const char *name) {
     if (frame < 0 || s->wrist_count == WRISTS) return;
     for (int i = 0; i < s->wrist_count; ++i)
         if (s->wrist_frame[i] == frame) return;
-    s->wrist_frame[s->wrist_count] = frame, s->wrist_name[s->wrist_count++] = name;
+    s->wrist_frame[s->wrist_count] = frame;
+    s->wrist_name[s->wrist_count++] = name;
 }
 
 soa_status soai_sensors_open(soa_world *w, soa_report *report) {
@@ -72,15 +73,17 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
     if (!s) return SOA_E_MEMORY;
     const double ticks = def->sensors.delay / w->tick_length;
     if (!(ticks >= 0 && ticks < LONGEST_DELAY))
-        return soai_scenario_fault(sc, (soa_mark){0}, SOA_E_ARGUMENT, report,
-                                   "control.sensors.delay: %g s are %.3g ticks of control.rate; at most %d are kept",
-                                   def->sensors.delay, ticks, LONGEST_DELAY);
+        return soai_scenario_fault(
+            sc, (soa_mark){0}, SOA_E_ARGUMENT, report,
+            "control.sensors.delay: %g s are %.3g ticks of control.rate; at most %d are kept",
+            def->sensors.delay, ticks, LONGEST_DELAY);
     s->delay = (int)(ticks + 0.5);
     for (int p = 0; p < def->phase_count; ++p) {
         const soa_phase *phase = &def->phases[p];
         for (int a = 0; a < phase->action_count; ++a) {
             const soa_action *action = &phase->actions[a];
-            const int by_frame = action->kind == SOA_ACT_OPERATIONAL || action->kind == SOA_ACT_IMPEDANCE ||
+            const int by_frame = action->kind == SOA_ACT_OPERATIONAL ||
+                                 action->kind == SOA_ACT_IMPEDANCE ||
                                  action->kind == SOA_ACT_HYBRID;
             if (by_frame) add_wrist(w, action->frame);
             for (int k = 0; action->kind == SOA_ACT_COORDINATION && k < action->hand_count; ++k)
@@ -88,7 +91,8 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
         }
         for (int t = 0; t < phase->transition_count; ++t)
             for (int k = 0; k < phase->transitions[t].condition_count; ++k)
-                if (!strncmp(phase->transitions[t].conditions[k].signal, "distance.", 9)) s->wants_distance = 1;
+                if (!strncmp(phase->transitions[t].conditions[k].signal, "distance.", 9))
+                    s->wants_distance = 1;
     }
     s->imu_body = calloc((size_t)sc->part_count + 1, sizeof *s->imu_body);
     s->imu_name = calloc((size_t)sc->part_count + 1, sizeof *s->imu_name);
@@ -101,11 +105,13 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
             if (info.parent || info.type != SOA_FREE || strncmp(info.joint, sc->parts[p].name, n) ||
                 info.joint[n] != '.')
                 continue;
-            s->imu_body[s->imu_count] = b, s->imu_name[s->imu_count++] = sc->parts[p].name;
+            s->imu_body[s->imu_count] = b;
+            s->imu_name[s->imu_count++] = sc->parts[p].name;
             break;
         }
     }
-    s->at_v = w->nq, s->at_solids = s->at_v + w->nv;
+    s->at_v = w->nq;
+    s->at_solids = s->at_v + w->nv;
     s->at_wrists = s->at_solids + SOAI_SEEN_COUNT * w->solid_count;
     s->at_imus = s->at_wrists + 6 * s->wrist_count;
     s->count = s->at_imus + 6 * s->imu_count;
@@ -115,11 +121,14 @@ size_t soai_sensors_memory(const soa_world *w) {
     _Static_assert(sizeof(memory) == sizeof(double), "arrays follow it, without padding");
     const soai_sensors *s = w->sensors;
     if (!s) return 0;
-    return sizeof(memory) + (3 * (size_t)s->imu_count + ((size_t)s->delay + 1) * (size_t)s->count) * sizeof(double);
+    return sizeof(memory) +
+           (3 * (size_t)s->imu_count + ((size_t)s->delay + 1) * (size_t)s->count) * sizeof(double);
 }
 void soai_sensors_close(soa_world *w) {
     if (!w->sensors) return;
-    free(w->sensors->imu_body), free(w->sensors->imu_name), free(w->sensors);
+    free(w->sensors->imu_body);
+    free(w->sensors->imu_name);
+    free(w->sensors);
 }
 void soai_sensors_forget(soa_world *w) {
     if (w->sensors) memory_of(w)->started = 0;
@@ -143,7 +152,8 @@ static uint64_t mix(uint64_t x) { /* splitmix64's finaliser */
 /* Normally distributed number with mean 0 for (seed, tick, index). */
 static double noise(const soa_world *w, double sigma, int index) {
     if (!(sigma > 0)) return 0;
-    const uint64_t key = mix(w->scenario->seed ^ mix((uint64_t)w->state->tick * 0x100000001b3u + (uint64_t)index));
+    const uint64_t key =
+        mix(w->scenario->seed ^ mix((uint64_t)w->state->tick * 0x100000001b3u + (uint64_t)index));
     const double u1 = ((double)(key >> 11) + 0.5) / 9007199254740992.0,
                  u2 = ((double)(mix(key) >> 11) + 0.5) / 9007199254740992.0;
     return sigma * sqrt(-2 * log(u1)) * cos(6.283185307179586 * u2);
@@ -155,7 +165,10 @@ enum { OF_SOLIDS = 100000000, OF_WRISTS = 200000000, OF_IMUS = 300000000 };
 static soa_status read_encoders(soa_world *w, double *q, double *v) {
     const soa_sensor_set *s = &w->scenario->control.sensors;
     double *dq = w->qdd; /* scratch */
-    for (int i = 0; i < w->nv; ++i) dq[i] = 0, v[i] = w->y[w->at_v + i];
+    for (int i = 0; i < w->nv; ++i) {
+        dq[i] = 0;
+        v[i] = w->y[w->at_v + i];
+    }
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_model_body(w->model, b, &info);
@@ -174,7 +187,9 @@ static void read_touches(soa_world *w, double *out) {
     const double sigma = w->scenario->control.sensors.force_noise;
     for (int i = 0; i < w->solid_count; ++i) {
         double *o = out + SOAI_SEEN_COUNT * i;
-        o[SOAI_SEEN_TOUCHING] = 0, o[SOAI_SEEN_DISTANCE] = INFINITY, o[SOAI_SEEN_SLIP] = 0;
+        o[SOAI_SEEN_TOUCHING] = 0;
+        o[SOAI_SEEN_DISTANCE] = INFINITY;
+        o[SOAI_SEEN_SLIP] = 0;
         o[SOAI_SEEN_FORCE] = noise(w, sigma, OF_SOLIDS + i);
     }
     for (int k = 0; k < w->touch_count; ++k) {
@@ -185,25 +200,29 @@ static void read_touches(soa_world *w, double *out) {
             if (t->pressure > 0) o[SOAI_SEEN_TOUCHING] = 1;
             o[SOAI_SEEN_FORCE] += t->pressure;
             if (t->sliding)
-                o[SOAI_SEEN_SLIP] =
-                    fmax(o[SOAI_SEEN_SLIP], sqrt(t->velocity[0] * t->velocity[0] + t->velocity[1] * t->velocity[1] +
-                                                 t->velocity[2] * t->velocity[2]));
+                o[SOAI_SEEN_SLIP] = fmax(o[SOAI_SEEN_SLIP], sqrt(t->velocity[0] * t->velocity[0] +
+                                                                 t->velocity[1] * t->velocity[1] +
+                                                                 t->velocity[2] * t->velocity[2]));
         }
     }
     for (int m = 0; w->sensors->wants_distance && m < w->meeting_count; ++m) {
         const int a = w->meetings[m].a, b = w->meetings[m].b;
         soa_distance d;
         soa_distance_cache cold = {0};
-        if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d)) continue;
+        if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b],
+                               &cold, &d))
+            continue;
         double *oa = out + SOAI_SEEN_COUNT * a + SOAI_SEEN_DISTANCE,
                *ob = out + SOAI_SEEN_COUNT * b + SOAI_SEEN_DISTANCE;
-        *oa = fmin(*oa, d.distance), *ob = fmin(*ob, d.distance);
+        *oa = fmin(*oa, d.distance);
+        *ob = fmin(*ob, d.distance);
     }
 }
 
 /* Rotates v from world axes into a frame's axes. */
 static void turn_back(const double R[9], const double v[3], double out[3]) {
-    for (int k = 0; k < 3; ++k) out[k] = R[k] * v[0] + R[3 + k] * v[1] + R[6 + k] * v[2];
+    for (int k = 0; k < 3; ++k)
+        out[k] = R[k] * v[0] + R[3 + k] * v[1] + R[6 + k] * v[2];
 }
 
 /* Adds the wrench that a body exerts on other parts and the world through constraints, at `point`.
@@ -216,7 +235,8 @@ static void add_loops(const soa_world *w, int body, const double point[3], doubl
             double wrench[6];
             if (loop->body[side] != body) continue;
             soai_loop_wrench(loop, side, point, wrench);
-            for (int k = 0; k < 6; ++k) sum[k] -= wrench[k];
+            for (int k = 0; k < 6; ++k)
+                sum[k] -= wrench[k];
         }
     }
 }
@@ -245,7 +265,8 @@ soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double sum[6]
         sum[0] += r[1] * f[2] - r[2] * f[1];
         sum[1] += r[2] * f[0] - r[0] * f[2];
         sum[2] += r[0] * f[1] - r[1] * f[0];
-        for (int k = 0; k < 3; ++k) sum[3 + k] += f[k];
+        for (int k = 0; k < 3; ++k)
+            sum[3 + k] += f[k];
     }
     add_loops(w, info.body, at->p, sum);
     return SOA_OK;
@@ -259,7 +280,8 @@ static soa_status read_wrist(soa_world *w, int index, double out[6]) {
     turn_back(at.R, sum, out);
     turn_back(at.R, sum + 3, out + 3);
     for (int k = 0; k < 6; ++k)
-        out[k] += noise(w, k < 3 ? sigma->torque_noise : sigma->force_noise, OF_WRISTS + 6 * index + k);
+        out[k] +=
+            noise(w, k < 3 ? sigma->torque_noise : sigma->force_noise, OF_WRISTS + 6 * index + k);
     return SOA_OK;
 }
 
@@ -275,10 +297,13 @@ static soa_status read_imu(soa_world *w, int index, double out[6]) {
     soa_model_gravity(w->model, gravity);
     for (int k = 0; k < 3; ++k) {
         if (memory_of(w)->started) force[k] = (V[3 + k] - before[k]) / w->tick_length;
-        force[k] -= gravity[k], before[k] = V[3 + k];
+        force[k] -= gravity[k];
+        before[k] = V[3 + k];
     }
-    turn_back(at.R, V, out), turn_back(at.R, force, out + 3);
-    for (int k = 0; k < 6; ++k) out[k] += noise(w, sigma->imu_noise[k / 3], OF_IMUS + 6 * index + k);
+    turn_back(at.R, V, out);
+    turn_back(at.R, force, out + 3);
+    for (int k = 0; k < 6; ++k)
+        out[k] += noise(w, sigma->imu_noise[k / 3], OF_IMUS + 6 * index + k);
     return SOA_OK;
 }
 
@@ -294,8 +319,10 @@ soa_status soai_sense(soa_world *w) {
     if (!status) status = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
     if (!status) status = read_encoders(w, now, now + s->at_v);
     read_touches(w, now + s->at_solids);
-    for (int i = 0; !status && i < s->wrist_count; ++i) status = read_wrist(w, i, now + s->at_wrists + 6 * i);
-    for (int i = 0; !status && i < s->imu_count; ++i) status = read_imu(w, i, now + s->at_imus + 6 * i);
+    for (int i = 0; !status && i < s->wrist_count; ++i)
+        status = read_wrist(w, i, now + s->at_wrists + 6 * i);
+    for (int i = 0; !status && i < s->imu_count; ++i)
+        status = read_imu(w, i, now + s->at_imus + 6 * i);
     if (status) return status;
     for (int k = 0; !m->started && k < size; ++k)
         if (k != m->next) memcpy(ring(w, k), now, (size_t)s->count * sizeof *now);

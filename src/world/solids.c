@@ -42,8 +42,10 @@ static soa_status open_parts(soa_world *w) {
     w->law_count = sc->contact_count + sc->part_count;
     w->laws = calloc((size_t)w->law_count + 1, sizeof *w->laws);
     if (!w->parts || !w->collisions || !w->laws) return SOA_E_MEMORY;
-    if (sc->contact_count) memcpy(w->laws, sc->contacts, (size_t)sc->contact_count * sizeof *w->laws);
-    for (int p = 0; p < sc->part_count; ++p) w->parts[p].name = sc->parts[p].name;
+    if (sc->contact_count)
+        memcpy(w->laws, sc->contacts, (size_t)sc->contact_count * sizeof *w->laws);
+    for (int p = 0; p < sc->part_count; ++p)
+        w->parts[p].name = sc->parts[p].name;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_model_body(w->model, b, &info);
@@ -57,7 +59,8 @@ static soa_status open_parts(soa_world *w) {
     soa_model_gravity(w->model, g);
     const double pull = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
     for (int p = 0; p < sc->part_count; ++p) {
-        const double weight = (w->parts[p].mass > 0 ? w->parts[p].mass : 1) * (pull > 0 ? pull : usual_gravity);
+        const double weight =
+            (w->parts[p].mass > 0 ? w->parts[p].mass : 1) * (pull > 0 ? pull : usual_gravity);
         const double stiffness = weight / sink;
         soa_contact_pair law = soa_contact_pair_default(sc->parts[p].name, sc->parts[p].name);
         law.law = SOA_CONTACT_HUNT_CROSSLEY;
@@ -67,7 +70,8 @@ static soa_status open_parts(soa_world *w) {
         law.loss = default_loss;
         law.friction = default_friction;
         law.tangential_stiffness = stiffness;
-        law.tangential_damping = tangential_damping_part * 2 * sqrt(stiffness * weight / usual_gravity);
+        law.tangential_damping =
+            tangential_damping_part * 2 * sqrt(stiffness * weight / usual_gravity);
         w->laws[sc->contact_count + p] = w->parts[p].law = law;
     }
     return SOA_OK;
@@ -99,11 +103,13 @@ static soa_status add_gap(soa_world *w, int part, const soa_urdf_collision *c, c
 static int is_asked(const soa_part *part) {
     return part->collisions == SOA_COLLISIONS_OTHERS || part->collisions == SOA_COLLISIONS_SELF;
 }
-static soa_status refuse_gap(soa_world *w, int p, const soa_urdf_collision *c, const char *fault, soa_report *report) {
-    return soai_scenario_fault(w->scenario, w->scenario->parts[p].mark, SOA_E_FILE, report,
-                               "part '%s' has collisions, but that of link '%.40s' cannot be used: %s%.60s%s%.60s",
-                               w->parts[p].name, c->link, c->mesh ? "mesh '" : "", c->mesh ? c->mesh : "",
-                               c->mesh ? "': " : "", fault);
+static soa_status refuse_gap(soa_world *w, int p, const soa_urdf_collision *c, const char *fault,
+                             soa_report *report) {
+    return soai_scenario_fault(
+        w->scenario, w->scenario->parts[p].mark, SOA_E_FILE, report,
+        "part '%s' has collisions, but that of link '%.40s' cannot be used: %s%.60s%s%.60s",
+        w->parts[p].name, c->link, c->mesh ? "mesh '" : "", c->mesh ? c->mesh : "",
+        c->mesh ? "': " : "", fault);
 }
 
 static soa_status read_collisions(soa_world *w, int p, soa_report *report) {
@@ -114,7 +120,9 @@ static soa_status read_collisions(soa_world *w, int p, soa_report *report) {
     if (soai_model_path(w->scenario, part, path, sizeof path) && is_urdf_file(path)) {
         soa_report inner;
         s = soa_urdf_read_collisions(path, &w->collisions[p], &inner);
-        if (s) return soai_scenario_fault(w->scenario, part->mark, s, report, "part '%s': %s", part->name, inner.text);
+        if (s)
+            return soai_scenario_fault(w->scenario, part->mark, s, report, "part '%s': %s",
+                                       part->name, inner.text);
     }
     const soa_urdf_collision_list *list = &w->collisions[p];
     for (int i = 0; !s && i < list->count; ++i) {
@@ -125,10 +133,10 @@ static soa_status read_collisions(soa_world *w, int p, soa_report *report) {
             s = is_asked(part) ? refuse_gap(w, p, c, c->fault, report) : add_gap(w, p, c, c->fault);
     }
     if (!s && is_asked(part) && !w->parts[p].collisions)
-        s = soai_scenario_fault(
-            w->scenario, part->mark, SOA_E_ARGUMENT, report,
-            "part '%s' has collisions, but its model '%.60s' is no URDF file with <collision> shapes", part->name,
-            part->model);
+        s = soai_scenario_fault(w->scenario, part->mark, SOA_E_ARGUMENT, report,
+                                "part '%s' has collisions, but its model '%.60s' is no URDF file "
+                                "with <collision> shapes",
+                                part->name, part->model);
     return s;
 }
 
@@ -138,7 +146,8 @@ int soai_in_group(const soai_solid *s, const char *name) {
 }
 
 /* Path of a mesh file, relative to the scenario's file. */
-static const char *mesh_path(const soa_scenario *scenario, const char *mesh, char *path, size_t size) {
+static const char *mesh_path(const soa_scenario *scenario, const char *mesh, char *path,
+                             size_t size) {
     const char *slash = scenario->file ? strrchr(scenario->file, '/') : NULL;
     if (mesh[0] == '/' || !slash) return mesh;
     snprintf(path, size, "%.*s/%s", (int)(slash - scenario->file), scenario->file, mesh);
@@ -153,8 +162,9 @@ static soa_status add_scenario_shape(soa_world *w, int i, soa_report *report) {
     s->group = from->group ? from->group : from->name;
     s->frame = strcmp(from->frame, "world") ? soa_model_find_frame(w->model, from->frame) : 0;
     if (s->frame < 0)
-        return soai_scenario_fault(sc, from->mark, SOA_E_NAME, report, "shape '%s': there is no frame '%s'%s",
-                                   from->name, from->frame, soai_nearest_frame(w->model, from->frame));
+        return soai_scenario_fault(sc, from->mark, SOA_E_NAME, report,
+                                   "shape '%s': there is no frame '%s'%s", from->name, from->frame,
+                                   soai_nearest_frame(w->model, from->frame));
     soa_frame_info info;
     soa_model_frame(w->model, s->frame, &info);
     s->body = info.body;
@@ -166,16 +176,19 @@ static soa_status add_scenario_shape(soa_world *w, int i, soa_report *report) {
     char path[1024];
     const double k = from->mesh_scale;
     if (from->mesh)
-        status =
-            soa_hull_from_mesh(mesh_path(sc, from->mesh, path, sizeof path), (double[3]){k, k, k}, &s->hull, &inner);
+        status = soa_hull_from_mesh(mesh_path(sc, from->mesh, path, sizeof path),
+                                    (double[3]){k, k, k}, &s->hull, &inner);
     else if (from->shape.type == SOA_SHAPE_POLYTOPE && !from->shape.neighbours)
-        status = soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->hull, &inner);
+        status =
+            soa_hull_from_points(from->shape.vertices, from->shape.vertex_count, &s->hull, &inner);
     if (!status) {
         if (s->hull.vertices) s->shape = s->hull;
         s->shape.radius = from->shape.radius;
         status = soa_shape_check(&s->shape, &inner);
     }
-    if (status) return soai_scenario_fault(sc, from->mark, status, report, "shape '%s': %s", from->name, inner.text);
+    if (status)
+        return soai_scenario_fault(sc, from->mark, status, report, "shape '%s': %s", from->name,
+                                   inner.text);
     return SOA_OK;
 }
 
@@ -212,9 +225,14 @@ static soa_status add_collision(soa_world *w, int p, int i) {
     const int before = number_in_link(list, i, &of);
     if (of > 1 && !c->name[0]) snprintf(number, sizeof number, "%d", before + 1);
     soai_solid *s = &w->solids[w->solid_count];
-    *s = (soai_solid){.shape = c->shape, .place = c->place, .group = w->parts[p].name, .part = p, .source = i};
+    *s = (soai_solid){
+        .shape = c->shape, .place = c->place, .group = w->parts[p].name, .part = p, .source = i};
     s->link = keep_text(w, w->parts[p].name, c->link, "");
-    s->name = of > 1 ? keep_text(w, w->parts[p].name, c->link, c->name[0] ? c->name : number) : s->link;
+    if (of > 1) {
+        s->name = keep_text(w, w->parts[p].name, c->link, c->name[0] ? c->name : number);
+    } else {
+        s->name = s->link;
+    }
     if (!s->link || !s->name) return SOA_E_MEMORY;
     s->frame = soa_model_find_frame(w->model, s->link);
     /* A link that no joint carries is not part of the model. */
@@ -252,8 +270,10 @@ static void close_tree(tree *t) {
 }
 
 static int meets_own(const soa_world *w, const tree *t, const soai_solid *a, const soai_solid *b) {
-    if (!a->link || !b->link || w->scenario->parts[a->part].collisions != SOA_COLLISIONS_SELF) return 0;
-    const int neighbours = (a->body && t->above[a->body] == b->body) || (b->body && t->above[b->body] == a->body);
+    if (!a->link || !b->link || w->scenario->parts[a->part].collisions != SOA_COLLISIONS_SELF)
+        return 0;
+    const int neighbours =
+        (a->body && t->above[a->body] == b->body) || (b->body && t->above[b->body] == a->body);
     return !neighbours;
 }
 
@@ -292,7 +312,8 @@ static soa_status make_hull(soa_world *w, soai_solid *s, int *usable, soa_report
     if (!status) status = soa_shape_check(&s->shape, &inner);
     *usable = !status;
     if (!status || status == SOA_E_MEMORY) return status;
-    if (is_asked(&w->scenario->parts[s->part])) return refuse_gap(w, s->part, c, inner.text, report);
+    if (is_asked(&w->scenario->parts[s->part]))
+        return refuse_gap(w, s->part, c, inner.text, report);
     char **more = realloc(w->texts, ((size_t)w->text_count + 1) * sizeof *more);
     char *fault = malloc(strlen(inner.text) + 1);
     if (more) w->texts = more;
@@ -363,7 +384,8 @@ static soa_status make_meetings(soa_world *w, const tree *t, soa_report *report)
             count += law >= 0;
         }
     }
-    if (count > PAIRS_MOST) return refuse_pairs(w, report, "more than 200000 pairs of shapes may touch");
+    if (count > PAIRS_MOST)
+        return refuse_pairs(w, report, "more than 200000 pairs of shapes may touch");
     w->meetings = malloc(((size_t)count + 1) * sizeof *w->meetings);
     if (!w->meetings) return SOA_E_MEMORY;
     for (int a = 0; a < w->solid_count; ++a)
@@ -383,12 +405,14 @@ static soa_status check_names(const soa_world *w, soa_report *report) {
         for (int side = 0; side < 2; ++side) {
             const char *name = side ? c->group2 : c->group1;
             int known = 0;
-            for (int i = 0; i < w->solid_count && !known; ++i) known = soai_in_group(&w->solids[i], name);
+            for (int i = 0; i < w->solid_count && !known; ++i)
+                known = soai_in_group(&w->solids[i], name);
             if (known) continue;
-            return soai_scenario_fault(w->scenario, c->mark, SOA_E_NAME, report,
-                                       "contact: '%.60s' is no shape or group, nor a part or link with <collision> "
-                                       "shapes that can be used",
-                                       name);
+            return soai_scenario_fault(
+                w->scenario, c->mark, SOA_E_NAME, report,
+                "contact: '%.60s' is no shape or group, nor a part or link with <collision> "
+                "shapes that can be used",
+                name);
         }
     }
     return SOA_OK;
@@ -404,12 +428,14 @@ soa_status soai_solids_open(soa_world *w, soa_report *report) {
     }
     if (s) return s;
     if (count > SOLIDS_MOST && count > (size_t)sc->shape_count)
-        return soai_scenario_fault(sc, (soa_mark){0}, SOA_E_ARGUMENT, report,
-                                   "%zu shapes, more than %d; write collisions: false for parts that need not touch",
-                                   count, SOLIDS_MOST);
+        return soai_scenario_fault(
+            sc, (soa_mark){0}, SOA_E_ARGUMENT, report,
+            "%zu shapes, more than %d; write collisions: false for parts that need not touch",
+            count, SOLIDS_MOST);
     w->solids = calloc(count + 1, sizeof *w->solids);
     if (!w->solids) return SOA_E_MEMORY;
-    for (int i = 0; i < sc->shape_count && !s; ++i) s = add_scenario_shape(w, i, report);
+    for (int i = 0; i < sc->shape_count && !s; ++i)
+        s = add_scenario_shape(w, i, report);
     for (int p = 0; p < sc->part_count && !s; ++p)
         for (int i = 0; i < w->collisions[p].count && !s; ++i)
             if (!w->collisions[p].items[i].fault) s = add_collision(w, p, i);
@@ -425,9 +451,12 @@ soa_status soai_solids_open(soa_world *w, soa_report *report) {
 }
 
 void soai_solids_close(soa_world *w) {
-    for (int i = 0; i < w->solid_count; ++i) soa_hull_free(&w->solids[i].hull);
-    for (int p = 0; w->collisions && p < w->scenario->part_count; ++p) soa_urdf_collision_list_free(&w->collisions[p]);
-    for (int i = 0; i < w->text_count; ++i) free(w->texts[i]);
+    for (int i = 0; i < w->solid_count; ++i)
+        soa_hull_free(&w->solids[i].hull);
+    for (int p = 0; w->collisions && p < w->scenario->part_count; ++p)
+        soa_urdf_collision_list_free(&w->collisions[p]);
+    for (int i = 0; i < w->text_count; ++i)
+        free(w->texts[i]);
     free(w->solids);
     free(w->meeting_of);
     free(w->meetings);
@@ -457,7 +486,8 @@ static int would_fall(const soa_world *w, const soai_solid *a, const soai_solid 
 }
 
 /* Two shapes overlap by `depth` at the start: warns, or refuses. */
-static soa_status judge_overlap(soa_world *w, const soai_meeting *m, double depth, soa_report *report) {
+static soa_status judge_overlap(soa_world *w, const soai_meeting *m, double depth,
+                                soa_report *report) {
     const soai_solid *a = &w->solids[m->a];
     const soai_solid *b = &w->solids[m->b];
     if (would_fall(w, a, b))
@@ -469,11 +499,11 @@ static soa_status judge_overlap(soa_world *w, const soai_meeting *m, double dept
     char name[96];
     snprintf(name, sizeof name, "%.40s %.40s", a->part >= 0 ? w->parts[a->part].name : "world",
              b->part >= 0 ? w->parts[b->part].name : "world");
-    soai_warn(
-        w, "overlap-left-out", name, depth,
-        "shapes '%.50s' and '%.50s' overlap by %.3g m at the start, so they do not touch in this run; move the parts "
-        "apart, or write collisions: false",
-        a->name, b->name, depth);
+    soai_warn(w, "overlap-left-out", name, depth,
+              "shapes '%.50s' and '%.50s' overlap by %.3g m at the start, so they do not touch in "
+              "this run; move the parts "
+              "apart, or write collisions: false",
+              a->name, b->name, depth);
     return SOA_OK;
 }
 
@@ -486,13 +516,14 @@ static soa_status drop_overlaps(soa_world *w, soa_report *report) {
         soa_distance d = {.distance = 0};
         soa_status s = SOA_OK;
         if (by_default)
-            s = soa_shape_distance(&w->solids[m.a].shape, &w->pose[m.a], &w->solids[m.b].shape, &w->pose[m.b], &cold,
-                                   &d);
+            s = soa_shape_distance(&w->solids[m.a].shape, &w->pose[m.a], &w->solids[m.b].shape,
+                                   &w->pose[m.b], &cold, &d);
         if (s) return s;
         const int dropped = by_default && d.distance < -w->laws[m.law].margin;
         if (dropped && (s = judge_overlap(w, &m, -d.distance, report))) return s;
         const int number = dropped ? -1 : count;
-        w->meeting_of[m.a * w->solid_count + m.b] = w->meeting_of[m.b * w->solid_count + m.a] = number;
+        w->meeting_of[m.a * w->solid_count + m.b] = w->meeting_of[m.b * w->solid_count + m.a] =
+            number;
         if (!dropped) w->meetings[count++] = m;
     }
     w->meeting_count = count;
@@ -541,12 +572,15 @@ static void warn_gaps(soa_world *w, int p) {
         char name[96];
         snprintf(name, sizeof name, "%.40s.%.50s", gap->part, gap->link);
         soai_warn(w, gap->mesh ? "mesh-missing" : "collision-unusable", name, NAN,
-                  "its collision %s%.110s%s%.60s; it cannot touch there; correct that, or give the part shapes",
-                  gap->mesh ? "mesh '" : "", gap->mesh ? gap->mesh : "", gap->mesh ? "': " : "", gap->fault);
+                  "its collision %s%.110s%s%.60s; it cannot touch there; correct that, or give the "
+                  "part shapes",
+                  gap->mesh ? "mesh '" : "", gap->mesh ? gap->mesh : "", gap->mesh ? "': " : "",
+                  gap->fault);
     }
     if (count > GAPS_SAID)
         soai_warn(w, "mesh-missing", w->parts[p].name, count - GAPS_SAID,
-                  "%d more of its collision shapes cannot be used; the summary (--summary FILE) lists them",
+                  "%d more of its collision shapes cannot be used; the summary (--summary FILE) "
+                  "lists them",
                   count - GAPS_SAID);
 }
 
@@ -558,7 +592,8 @@ static void warn_parts(soa_world *w) {
         const soa_part *part = &w->scenario->parts[p];
         if (!has_others(w, p)) continue;
         warn_gaps(w, p);
-        if (!falls || !w->parts[p].floats || w->parts[p].can_touch || is_constrained(w, p)) continue;
+        if (!falls || !w->parts[p].floats || w->parts[p].can_touch || is_constrained(w, p))
+            continue;
         const int own = w->parts[p].shapes + w->parts[p].collisions;
         soai_warn(w, "cannot-touch", part->name, NAN, "it falls and %s; %s",
                   own ? "no contact names its shapes" : "has no shape that could touch the others",

@@ -14,7 +14,8 @@ typedef struct reach {
     double point[2][3], u[3], length, rate;
 } reach;
 
-static soa_status point_of(const soa_world *w, int frame, const double place[3], double point[3], double rate[3]) {
+static soa_status point_of(const soa_world *w, int frame, const double place[3], double point[3],
+                           double rate[3]) {
     soa_frame at;
     double V[6];
     soa_status s = soa_pose(w->model, w->work, frame, &at);
@@ -35,7 +36,8 @@ static soa_status point_of(const soa_world *w, int frame, const double place[3],
 static soa_status reach_of(const soa_world *w, const soai_spring *spring, reach *r) {
     double rate[2][3];
     for (int side = 0; side < 2; ++side) {
-        const soa_status s = point_of(w, spring->frame[side], spring->def->place[side], r->point[side], rate[side]);
+        const soa_status s =
+            point_of(w, spring->frame[side], spring->def->place[side], r->point[side], rate[side]);
         if (s) return s;
     }
     r->length = 0;
@@ -69,15 +71,17 @@ soa_status soai_springs_open(soa_world *w, soa_report *report) {
             spring->frame[side] = !strcmp(name, "world") ? 0 : soa_model_find_frame(w->model, name);
             if (spring->frame[side] < 0)
                 return soai_scenario_fault(sc, spring->def->mark, SOA_E_NAME, report,
-                                           "spring '%s': there is no frame '%s'%s", spring->def->name, name,
+                                           "spring '%s': there is no frame '%s'%s",
+                                           spring->def->name, name,
                                            soai_nearest_frame(w->model, name));
             soa_model_frame(w->model, spring->frame[side], &info);
             spring->body[side] = info.body;
         }
         if (spring->body[0] == spring->body[1])
-            return soai_scenario_fault(sc, spring->def->mark, SOA_E_ARGUMENT, report,
-                                       "spring '%s': both of its points are on one body; it would do nothing",
-                                       spring->def->name);
+            return soai_scenario_fault(
+                sc, spring->def->mark, SOA_E_ARGUMENT, report,
+                "spring '%s': both of its points are on one body; it would do nothing",
+                spring->def->name);
         ++w->spring_count;
     }
     return SOA_OK;
@@ -111,7 +115,8 @@ soa_status soai_springs_pull(soa_world *w, double *ledger) {
         const soa_status s = reach_of(w, spring, &r);
         if (s) return s;
         double force[3];
-        for (int k = 0; k < 3; ++k) force[k] = force_of(spring, &r) * r.u[k];
+        for (int k = 0; k < 3; ++k)
+            force[k] = force_of(spring, &r) * r.u[k];
         soai_push(w, spring->body[0], r.point[0], force, 1);
         soai_push(w, spring->body[1], r.point[1], force, -1);
         ledger[SOAI_VISCOUS] += spring->def->damping * r.rate * r.rate;
@@ -125,7 +130,8 @@ soa_status soai_springs_energy(const soa_world *w, double *energy) {
         reach r;
         const soa_status s = reach_of(w, spring, &r);
         if (s) return s;
-        *energy += 0.5 * spring->def->stiffness * (r.length - spring->rest) * (r.length - spring->rest);
+        *energy +=
+            0.5 * spring->def->stiffness * (r.length - spring->rest) * (r.length - spring->rest);
     }
     return SOA_OK;
 }

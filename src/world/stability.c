@@ -27,19 +27,23 @@ static const double doubled = 0.69314718055994530942;
 /* True for entries of y that influence the motion. */
 static int acts(const soa_world *w, int i) {
     if (i >= w->at_ledger && i < w->at_slots) return 0;
-    return i < w->at_slots || i >= w->at_joints || (i - w->at_slots) % SOAI_SLOT_NUMBERS != SOAI_TANK;
+    return i < w->at_slots || i >= w->at_joints ||
+           (i - w->at_slots) % SOAI_SLOT_NUMBERS != SOAI_TANK;
 }
 static double largest(int n, const double *x) {
     double most = 0;
-    for (int i = 0; i < n; ++i) most = fmax(most, fabs(x[i]));
+    for (int i = 0; i < n; ++i)
+        most = fmax(most, fabs(x[i]));
     return most;
 }
 /* out = J x for an x whose largest entry is 1. */
 static soa_status product(soa_world *w, const double *rate, const double *x, double *out) {
     double *const y = w->y_scratch[0];
-    for (int i = 0; i < w->y_count; ++i) y[i] = w->y[i] + nudge * x[i];
+    for (int i = 0; i < w->y_count; ++i)
+        y[i] = w->y[i] + nudge * x[i];
     const soa_status s = soai_motion(w, w->state->t, y, out);
-    for (int i = 0; i < w->y_count; ++i) out[i] = acts(w, i) ? (out[i] - rate[i]) / nudge : 0;
+    for (int i = 0; i < w->y_count; ++i)
+        out[i] = acts(w, i) ? (out[i] - rate[i]) / nudge : 0;
     return s;
 }
 /* Computes u, Ju and JJu / scale, where scale is the largest entry of Ju. */
@@ -55,11 +59,13 @@ static soa_status iterate(soa_world *w, double *u, double *first, double *second
     for (int k = 0; !s && k < ITERATIONS; ++k) {
         const double size = largest(w->y_count, u);
         if (!(size > 0) || !isfinite(size)) return SOA_OK;
-        for (int i = 0; i < w->y_count; ++i) u[i] /= size;
+        for (int i = 0; i < w->y_count; ++i)
+            u[i] /= size;
         if ((s = product(w, rate, u, first))) break;
         *scale = largest(w->y_count, first);
         if (!(*scale > 0) || !isfinite(*scale)) return SOA_OK;
-        for (int i = 0; i < w->y_count; ++i) second[i] = first[i] / *scale;
+        for (int i = 0; i < w->y_count; ++i)
+            second[i] = first[i] / *scale;
         memcpy(w->y_scratch[5], second, (size_t)w->y_count * sizeof *second);
         if (k + 1 == ITERATIONS) return product(w, rate, w->y_scratch[5], second);
         memcpy(u, second, (size_t)w->y_count * sizeof *u);
@@ -68,9 +74,11 @@ static soa_status iterate(soa_world *w, double *u, double *first, double *second
 }
 /* Eigenvalue of largest modulus; 0 if none is found. `at`: the velocity that moves most with it. */
 static double complex fastest(soa_world *w, int *at) {
-    double *const u = w->y_scratch[2], *const a = w->y_scratch[3], *const b = w->y_scratch[4], scale = 0;
+    double *const u = w->y_scratch[2], *const a = w->y_scratch[3], *const b = w->y_scratch[4],
+                  scale = 0;
     if (iterate(w, u, a, b, &scale) || !(scale > 0)) return 0;
-    for (int i = 0; i < w->y_count; ++i) b[i] *= scale;
+    for (int i = 0; i < w->y_count; ++i)
+        b[i] *= scale;
     /* From two products, so that units cancel. */
     const double pace = sqrt(largest(w->y_count, b) / largest(w->y_count, u));
     if (!(pace > 0) || !isfinite(pace)) return 0;
@@ -102,7 +110,8 @@ static double amplification(const ARKodeButcherTable table, double complex z) {
     double complex k[STAGES] = {0}, sum = 1;
     for (int i = 0; i < table->stages && i < STAGES; ++i) {
         double complex y = 1;
-        for (int j = 0; j < i; ++j) y += z * table->A[i][j] * k[j];
+        for (int j = 0; j < i; ++j)
+            y += z * table->A[i][j] * k[j];
         k[i] = y;
         sum += z * table->b[i] * y;
     }
@@ -110,7 +119,8 @@ static double amplification(const ARKodeButcherTable table, double complex z) {
 }
 /* Growth of the steps over the run beyond that of the motion itself, as the logarithm of the
  * factor. */
-static double excess(const soa_world *w, const ARKodeButcherTable table, double complex fast, double step) {
+static double excess(const soa_world *w, const ARKodeButcherTable table, double complex fast,
+                     double step) {
     const double own = fmax(0, creal(fast)) * step;
     return (log(amplification(table, fast * step)) - own) * fmax(1, w->scenario->duration / step);
 }
@@ -121,7 +131,8 @@ void soai_judge_fixed_step(soa_world *w) {
     if (ARKStepGetCurrentButcherTables(w->ark, &implicit, &table) || !table) return;
     /* No step is longer than a tick. */
     const double step = fmin(o->step, w->tick_length);
-    const double each = ceil(w->tick_length / step) * table->stages, cost = (double)COST * ITERATIONS;
+    const double each = ceil(w->tick_length / step) * table->stages,
+                 cost = (double)COST * ITERATIONS;
     const int64_t every = (int64_t)fmin(fmax(ceil(cost / each), 1), 1e9);
     const int more = w->touch_count > w->state->stats.judged;
     if (w->state->tick % every && !more) return;
@@ -139,9 +150,11 @@ void soai_judge_fixed_step(soa_world *w) {
     if (w->meeting_count && soai_peek(w)) return;
     if (!(cabs(fast) > 0) || !(excess(w, table, fast, step) > doubled)) return;
     double shorter = step;
-    while (shorter > 1e-6 * step && excess(w, table, fast, shorter) > doubled) shorter *= 0.95;
+    while (shorter > 1e-6 * step && excess(w, table, fast, shorter) > doubled)
+        shorter *= 0.95;
     soai_warn(w, "fixed-step-unstable", soai_coordinate_name(w, at), step * cabs(fast),
-              "the fastest motion has %.3g rad/s, for which order %d is unstable with steps of %.3g s: take at most "
+              "the fastest motion has %.3g rad/s, for which order %d is unstable with steps of "
+              "%.3g s: take at most "
               "%.2g s, or "
               "a method with error control",
               cabs(fast), o->order, step, shorter);

@@ -146,11 +146,12 @@ int soai_has_explicit(int order) {
 }
 int soai_use_explicit(void *ark, int order) {
     if (!soai_has_explicit(order)) return ARK_ILL_INPUT;
-    return order == 8 ? use_order_eight(ark) : ARKStepSetTableNum(ark, ARKODE_DIRK_NONE, explicit_table(order));
+    return order == 8 ? use_order_eight(ark)
+                      : ARKStepSetTableNum(ark, ARKODE_DIRK_NONE, explicit_table(order));
 }
 int soai_use_implicit(void *ark, int order) {
-    static const ARKODE_DIRKTableID table[] = {ARKODE_SDIRK_2_1_2, ARKODE_ESDIRK325L2SA_5_2_3, ARKODE_KVAERNO_5_3_4,
-                                               ARKODE_ESDIRK547L2SA_7_4_5};
+    static const ARKODE_DIRKTableID table[] = {ARKODE_SDIRK_2_1_2, ARKODE_ESDIRK325L2SA_5_2_3,
+                                               ARKODE_KVAERNO_5_3_4, ARKODE_ESDIRK547L2SA_7_4_5};
     if (order < 2 || order > 5) return ARK_ILL_INPUT;
     return ARKStepSetTableNum(ark, table[order - 2], ARKODE_ERK_NONE);
 }
@@ -172,8 +173,8 @@ void soai_measure_worst(N_Vector y) {
     y->ops->nvwrmsnorm = worst_norm;
 }
 
-static int converged(SUNNonlinearSolver solver, N_Vector y, N_Vector correction, realtype tolerance, N_Vector weights,
-                     void *user) {
+static int converged(SUNNonlinearSolver solver, N_Vector y, N_Vector correction, realtype tolerance,
+                     N_Vector weights, void *user) {
     static const double diverges = 2; /* corrections that grow by this factor */
     soai_newton *newton = user;
     int iteration = 0;
@@ -227,9 +228,11 @@ void soai_stepper_close(soai_stepper *s, long *rejected) {
     *s = (soai_stepper){0};
 }
 
-static void keep_message(int code, const char *module, const char *function, char *message, void *user) {
+static void keep_message(int code, const char *module, const char *function, char *message,
+                         void *user) {
     soai_stepper *s = user;
-    (void)module, (void)function;
+    (void)module;
+    (void)function;
     if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
 }
 int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) {
@@ -237,19 +240,22 @@ int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) 
     const double sharpness = soai_sharpness(plan->order);
     s->ark = ARKStepCreate(plan->rate, NULL, s->t, s->y, s->context);
     if (!s->ark) return ARK_MEM_FAIL;
-    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) || (flag = ARKStepSetUserData(s->ark, user)) ||
+    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) ||
+        (flag = ARKStepSetUserData(s->ark, user)) ||
         (!plan->events && /* the other kind costs evaluations */
          (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE))) ||
         (flag = soai_use_explicit(s->ark, plan->order)) ||
         (flag = plan->weights ? ARKStepWFtolerances(s->ark, plan->weights)
-                              : ARKStepSStolerances(s->ark, plan->relative / sharpness, plan->absolute / sharpness)) ||
+                              : ARKStepSStolerances(s->ark, plan->relative / sharpness,
+                                                    plan->absolute / sharpness)) ||
         (plan->after && (flag = ARKStepSetPostprocessStepFn(s->ark, plan->after))) ||
         (plan->max_step > 0 && (flag = ARKStepSetMaxStep(s->ark, plan->max_step))))
         return flag;
     if (!plan->events) return ARK_SUCCESS;
     if (!(s->found = calloc((size_t)plan->events, sizeof *s->found))) return ARK_MEM_FAIL;
     /* Only falling zero crossings. */
-    for (int k = 0; k < plan->events; ++k) s->found[k] = -1;
+    for (int k = 0; k < plan->events; ++k)
+        s->found[k] = -1;
     if ((flag = ARKStepRootInit(s->ark, plan->events, plan->watch)) ||
         (flag = ARKStepSetRootDirection(s->ark, s->found)))
         return flag;
@@ -273,37 +279,46 @@ int soai_stepper_again(soai_stepper *s, double end) {
     int flag = soai_stepper_back(s);
     if (flag != ARK_SUCCESS || end - s->t <= 1e-14 * (1 + fabs(end))) return flag;
     s->watching = 0;
-    while (flag == ARK_SUCCESS && s->t < end) flag = soai_stepper_step(s, end);
+    while (flag == ARK_SUCCESS && s->t < end)
+        flag = soai_stepper_step(s, end);
     s->watching = 1;
     return flag == ARK_TSTOP_RETURN ? ARK_SUCCESS : flag;
 }
 
 soa_status soai_stepper_reason(const soai_stepper *s, soa_status status, int flag) {
     if (status || flag >= 0) return status;
-    return s->status ? s->status : flag == ARK_MEM_FAIL ? SOA_E_MEMORY : SOA_E_NO_CONVERGENCE;
+    if (s->status) return s->status;
+    if (flag == ARK_MEM_FAIL) return SOA_E_MEMORY;
+    return SOA_E_NO_CONVERGENCE;
 }
-soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, soa_status status, int flag,
-                                soa_report *report) {
+soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, soa_status status,
+                                int flag, soa_report *report) {
     soa_body_info info;
     if (!(status = soai_stepper_reason(s, status, flag))) return SOA_OK;
     if (s->body > 0 && !soa_model_body(model, s->body, &info))
-        return soai_report(report, status, s->body, 0, "simulation stopped at t = %.9g s, link %.60s: %s", s->t,
-                           info.link, soa_status_text(status));
-    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t, soa_status_text(status),
-                       s->message[0] ? "; " : "", s->message);
+        return soai_report(report, status, s->body, 0,
+                           "simulation stopped at t = %.9g s, link %.60s: %s", s->t, info.link,
+                           soa_status_text(status));
+    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t,
+                       soa_status_text(status), s->message[0] ? "; " : "", s->message);
 }
 
 #define REFUSE(...) return soai_report(report, SOA_E_ARGUMENT, -1, 0, __VA_ARGS__)
 soa_status soai_check_span(double start, double duration, double sample_time, soa_report *report) {
     if (!(fabs(start) <= 1e9)) REFUSE("start is %g s; it must be from -1e9 to 1e9", start);
-    if (!(duration >= 0 && duration <= 1e9)) REFUSE("duration is %g s; it must be from 0 to 1e9", duration);
+    if (!(duration >= 0 && duration <= 1e9))
+        REFUSE("duration is %g s; it must be from 0 to 1e9", duration);
     if (!(sample_time >= 0) || (sample_time > 0 && !(sample_time * 1e9 >= duration)))
-        REFUSE("sample_time is %g s; it must be 0, or positive with at most 1e9 samples", sample_time);
+        REFUSE("sample_time is %g s; it must be 0, or positive with at most 1e9 samples",
+               sample_time);
     return SOA_OK;
 }
-soa_status soai_check_steps(double relative, double absolute, int order, double max_step, soa_report *report) {
-    if (!(relative >= 1e-15 && relative < 1)) REFUSE("relative_tolerance is %g; it must be from 1e-15 to 1", relative);
-    if (!(absolute > 0 && absolute < 1)) REFUSE("absolute_tolerance is %g; it must be between 0 and 1", absolute);
+soa_status soai_check_steps(double relative, double absolute, int order, double max_step,
+                            soa_report *report) {
+    if (!(relative >= 1e-15 && relative < 1))
+        REFUSE("relative_tolerance is %g; it must be from 1e-15 to 1", relative);
+    if (!(absolute > 0 && absolute < 1))
+        REFUSE("absolute_tolerance is %g; it must be between 0 and 1", absolute);
     if (!soai_has_explicit(order)) REFUSE("order is %d; it must be 2, 3, 4, 5, 6 or 8", order);
     if (!(max_step >= 0)) REFUSE("max_step is %g s; it must be 0 (no bound) or positive", max_step);
     return SOA_OK;

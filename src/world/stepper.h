@@ -94,12 +94,13 @@ int soai_stepper_again(soai_stepper *s, double end);
 /* Reason of a failure: the caller's status, else that of the last evaluation, else ARKODE's flag;
  * SOA_OK if there is none. soai_stepper_explain reports it, with time and link. */
 soa_status soai_stepper_reason(const soai_stepper *s, soa_status status, int flag);
-soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, soa_status status, int flag,
-                                soa_report *report);
+soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, soa_status status,
+                                int flag, soa_report *report);
 
 /* Check the input that all simulations have in common. */
 soa_status soai_check_span(double start, double duration, double sample_time, soa_report *report);
-soa_status soai_check_steps(double relative, double absolute, int order, double max_step, soa_report *report);
+soa_status soai_check_steps(double relative, double absolute, int order, double max_step,
+                            soa_report *report);
 
 /* Time of a monotonic clock. */
 double soai_seconds(void);

@@ -66,7 +66,8 @@ static void narrow(soa_world *w, int i, double lower, double upper, const char *
         return;
     }
     soai_warn(w, "limits-exclude", follower, lower,
-              "it follows another joint whose limits (%.4g to %.4g) leave no position within its own (%.4g to %.4g "
+              "it follows another joint whose limits (%.4g to %.4g) leave no position within its "
+              "own (%.4g to %.4g "
               "there); its own do not act; correct the model",
               w->lower[i], w->upper[i], lower, upper);
 }
@@ -94,7 +95,8 @@ static void find_limits(soa_world *w) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info, leader;
         soa_model_body(w->model, b, &info);
-        if (info.mimic < 0 || soa_model_body(w->model, info.mimic, &leader) || leader.nv != 1) continue;
+        if (info.mimic < 0 || soa_model_body(w->model, info.mimic, &leader) || leader.nv != 1)
+            continue;
         double lower, upper;
         follower_limits(&info, &lower, &upper);
         narrow(w, leader.v_index, lower, upper, info.joint);
@@ -115,9 +117,11 @@ static void look_outside(soa_world *w, const double *q, int move_stops) {
         const double rounding = outside * (1 + fabs(at));
         if (!(at < lower - rounding) && !(at > upper + rounding)) continue;
         soai_warn(w, "start-outside-limits", soai_coordinate_name(w, i), at,
-                  "it %s at %.6g, outside its limits %.6g to %.6g; %s; give a position within them, or limits: false",
+                  "it %s at %.6g, outside its limits %.6g to %.6g; %s; give a position within "
+                  "them, or limits: false",
                   move_stops ? "starts" : "was put", at, lower, upper,
-                  move_stops ? "its stop is where it starts, for the whole run" : "its stop pushes it back");
+                  move_stops ? "its stop is where it starts, for the whole run"
+                             : "its stop pushes it back");
         if (!move_stops) continue;
         w->lower[i] = fmin(lower, at);
         w->upper[i] = fmax(upper, at);
@@ -144,7 +148,6 @@ static double give_of(const soa_world *w, int i, int turns) {
 typedef struct load {
     double mass, first, second, reach;
 } load;
-
 
 /* Distance by which a slide can move its load. */
 static double stroke(const soa_body_info *info) {
@@ -223,8 +226,8 @@ typedef struct burden {
     double weight; /* its torque or force */
 } burden;
 
-static burden burden_of(const soa_world *w, const soa_world_part *part, const soa_body_info *info, const load *of,
-                        int turns) {
+static burden burden_of(const soa_world *w, const soa_world_part *part, const soa_body_info *info,
+                        const load *of, int turns) {
     burden out = {.most = most_inertia(info, of, turns)};
     double g[3];
     if (!part->floats) return out;
@@ -235,17 +238,20 @@ static burden burden_of(const soa_world *w, const soa_world_part *part, const so
     return out;
 }
 
-static void derive_stop(soa_world *w, const soa_part *part, const soa_body_info *info, int i, const burden *of) {
+static void derive_stop(soa_world *w, const soa_part *part, const soa_body_info *info, int i,
+                        const burden *of) {
     const int turns = w->angle[w->v_of_q[i]];
     const double give = give_of(w, i, turns);
-    const double speed = fmax(usual_speed[!turns], info->max_speed < INFINITY ? info->max_speed : 0);
+    const double speed =
+        fmax(usual_speed[!turns], info->max_speed < INFINITY ? info->max_speed : 0);
     const double effort = is_driven(w, i) && w->effort[i] < INFINITY ? w->effort[i] : 0;
     const double e = 2.718281828459045;
     const double frequency = between(speed / (e * give), frequency_least, frequency_most);
     const double press = fmax(effort, of->weight) / give;
     const double J = of->most > 0 ? of->most : fmax(press, 1) / (frequency * frequency);
     const double least = of->least > 0 && of->least < J ? of->least : J;
-    const double k = fmin(fmax(J * frequency * frequency, press), least * frequency_light * frequency_light);
+    const double k =
+        fmin(fmax(J * frequency * frequency, press), least * frequency_light * frequency_light);
     w->stop_k[i] = part->stop_stiffness != SOA_STOP_DERIVED ? part->stop_stiffness : k;
     const double middle = sqrt(fmax(J, of->beyond) * least);
     const double c = fmin(2 * sqrt(w->stop_k[i] * middle), 2 * least * frequency_light);
@@ -260,7 +266,8 @@ soa_status soai_stops_open(soa_world *w) {
     weigh(w, loads);
     find_limits(w);
     int64_t count = 0;
-    for (int i = 0; i < w->nv; ++i) count += is_limited(w, i);
+    for (int i = 0; i < w->nv; ++i)
+        count += is_limited(w, i);
     const int exact = count * w->bodies <= INERTIA_COST;
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
@@ -280,9 +287,11 @@ soa_status soai_stops_open(soa_world *w) {
             derive_stop(w, part, &info, i, &of);
             ++w->stop_count;
             const int first = !about->stops++;
-            about->stop_stiffness[0] = first ? w->stop_k[i] : fmin(about->stop_stiffness[0], w->stop_k[i]);
+            about->stop_stiffness[0] =
+                first ? w->stop_k[i] : fmin(about->stop_stiffness[0], w->stop_k[i]);
             about->stop_stiffness[1] = fmax(about->stop_stiffness[1], w->stop_k[i]);
-            about->stop_damping[0] = first ? w->stop_c[i] : fmin(about->stop_damping[0], w->stop_c[i]);
+            about->stop_damping[0] =
+                first ? w->stop_c[i] : fmin(about->stop_damping[0], w->stop_c[i]);
             about->stop_damping[1] = fmax(about->stop_damping[1], w->stop_c[i]);
         }
     }

@@ -81,28 +81,35 @@ static void put_text(FILE *out, const char *text) {
     }
     fputc('"', out);
 }
-static char *row_of(const soa_scenario *scenario, int number, const soa_world_summary *s, const double *values,
-                    const char *fault) {
+static char *row_of(const soa_scenario *scenario, int number, const soa_world_summary *s,
+                    const double *values, const char *fault) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return NULL;
     const int began = !fault[0] || s->t > 0;
-    const double judged[] = {
-        s->held && !fault[0] ? 1 : 0, s->position_error_m, s->attitude_error_deg, s->fingers_lost,
-        s->fingers_slipped,           s->slip_worst_m,     s->internal_force_N,   s->internal_force_least,
-        s->internal_force_most};
+    const double judged[] = {s->held && !fault[0] ? 1 : 0, s->position_error_m,
+                             s->attitude_error_deg,        s->fingers_lost,
+                             s->fingers_slipped,           s->slip_worst_m,
+                             s->internal_force_N,          s->internal_force_least,
+                             s->internal_force_most};
     fprintf(out, "%d", number);
-    for (size_t i = 0; i < sizeof judged / sizeof *judged; ++i) put_number(out, s->judged && began ? judged[i] : NAN);
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; ++i)
+        put_number(out, s->judged && began ? judged[i] : NAN);
     put_number(out, s->is_free && began ? s->momentum_error_rel : NAN);
     put_number(out, began ? s->energy_error_rel : NAN);
     fprintf(out, ",%lld", s->touches);
     put_number(out, s->t);
     fprintf(out, ",%d", s->warning_count + s->more_warnings);
-    for (int i = 0; i < scenario->variation_count; ++i) put_number(out, values[i]);
-    put_text(out, s->phase ? s->phase : ""), put_text(out, fault);
+    for (int i = 0; i < scenario->variation_count; ++i)
+        put_number(out, values[i]);
+    put_text(out, s->phase ? s->phase : "");
+    put_text(out, fault);
     const int bad = ferror(out);
-    if (fclose(out) || bad) free(text), text = NULL;
+    if (fclose(out) || bad) {
+        free(text);
+        text = NULL;
+    }
     return text;
 }
 static char *heading(const soa_scenario *scenario) {
@@ -110,11 +117,13 @@ static char *heading(const soa_scenario *scenario) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return NULL;
-    for (int i = 0; i < FIGURES; ++i) fprintf(out, "%s%s", i ? "," : "", figure_names[i]);
+    for (int i = 0; i < FIGURES; ++i)
+        fprintf(out, "%s%s", i ? "," : "", figure_names[i]);
     for (int i = 0; i < scenario->variation_count; ++i) {
         const char *path = scenario->variations[i].path;
         int plain = !strpbrk(path, ",\"\\");
-        for (const char *c = path; *c; ++c) plain = plain && *c >= ' ' && *c < 0x7f;
+        for (const char *c = path; *c; ++c)
+            plain = plain && *c >= ' ' && *c < 0x7f;
         if (plain)
             fprintf(out, ",%s", path);
         else
@@ -122,7 +131,10 @@ static char *heading(const soa_scenario *scenario) {
     }
     fputs(",phase,fault\n", out);
     const int bad = ferror(out);
-    if (fclose(out) || bad) free(text), text = NULL;
+    if (fclose(out) || bad) {
+        free(text);
+        text = NULL;
+    }
     return text;
 }
 /* Stores `length` bytes of text as the row of the case it begins with. An existing row is kept. */
@@ -133,7 +145,8 @@ static soa_status take_row(sweep *w, const char *text, size_t length) {
     if (number >= w->o->cases || w->rows[number]) return SOA_OK;
     char *copy = malloc(length + 1);
     if (!copy) return SOA_E_MEMORY;
-    memcpy(copy, text, length), copy[length] = 0;
+    memcpy(copy, text, length);
+    copy[length] = 0;
     w->rows[number] = copy;
     return SOA_OK;
 }
@@ -160,7 +173,7 @@ static void sum_up(sweep *w) {
         if (f[11] > r->energy_error_rel) r->energy_error_rel = f[11];
         if (!(f[1] > 0)) continue;
         ++r->held;
-        r->position_error_m = fmax(r->position_error_m, f[2]),
+        r->position_error_m = fmax(r->position_error_m, f[2]);
         r->attitude_error_deg = fmax(r->attitude_error_deg, f[3]);
     }
 }
@@ -178,7 +191,8 @@ static char *side_name(const char *table, int rank) {
 }
 static soa_status read_whole(const char *path, char **text, size_t *size) {
     FILE *file = fopen(path, "rb");
-    *text = NULL, *size = 0;
+    *text = NULL;
+    *size = 0;
     if (!file) return SOA_E_FILE;
     size_t most = 0, n = 1;
     while (n > 0) {
@@ -193,7 +207,8 @@ static soa_status read_whole(const char *path, char **text, size_t *size) {
     const int bad = ferror(file) || n > 0;
     fclose(file);
     if (bad) {
-        free(*text), *text = NULL;
+        free(*text);
+        *text = NULL;
         return SOA_E_FILE;
     }
     (*text)[*size] = 0;
@@ -210,8 +225,9 @@ static soa_status read_side(sweep *w, const char *path, size_t *good) {
     if (size < head || memcmp(text, w->head, head)) {
         /* an incomplete first line: the file has no rows */
         if (size >= head || memcmp(text, w->head, size))
-            s = soai_report(w->report, SOA_E_FORMAT, -1, 0,
-                            "%.120s is of another scenario, seed or version; remove it to begin anew", path);
+            s = soai_report(
+                w->report, SOA_E_FORMAT, -1, 0,
+                "%.120s is of another scenario, seed or version; remove it to begin anew", path);
         free(text);
         return s;
     }
@@ -225,7 +241,8 @@ static soa_status read_side(sweep *w, const char *path, size_t *good) {
             soai_checksum(line + skip, (size_t)(end - line - skip)) != sum)
             break;
         s = take_row(w, line + skip, (size_t)(end - line - skip));
-        line = end + 1, *good = (size_t)(line - text);
+        line = end + 1;
+        *good = (size_t)(line - text);
     }
     free(text);
     return s;
@@ -240,9 +257,10 @@ static soa_status read_sides(sweep *w, size_t *own) {
         if (!name) return SOA_E_MEMORY;
         if (!access(name, F_OK)) {
             if (!w->o->resume)
-                s = soai_report(
-                    w->report, SOA_E_FILE, -1, 0,
-                    "%.120s holds finished cases of a sweep that was stopped; resume it, or remove that file", name);
+                s = soai_report(w->report, SOA_E_FILE, -1, 0,
+                                "%.120s holds finished cases of a sweep that was stopped; resume "
+                                "it, or remove that file",
+                                name);
             else
                 s = read_side(w, name, &good);
             if (rank == w->o->rank) *own = good;
@@ -256,7 +274,8 @@ static soa_status open_side(sweep *w, size_t good) {
     const int fresh = w->o->resume ? 0 : O_EXCL;
     w->fd = open(w->side, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | fresh, 0666);
     if (w->fd < 0 || flock(w->fd, LOCK_EX | LOCK_NB) || ftruncate(w->fd, (off_t)good) ||
-        lseek(w->fd, (off_t)good, SEEK_SET) < 0 || (!good && (errno = soai_write_all(w->fd, w->head, strlen(w->head)))))
+        lseek(w->fd, (off_t)good, SEEK_SET) < 0 ||
+        (!good && (errno = soai_write_all(w->fd, w->head, strlen(w->head)))))
         return soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->side,
                            errno == EWOULDBLOCK ? "another sweep writes it" : strerror(errno));
     return SOA_OK;
@@ -266,12 +285,17 @@ static soa_status append(sweep *w, const char *row) {
     const size_t size = strlen(row) + 24;
     char *line = malloc(size);
     if (!line) return SOA_E_MEMORY;
-    const int length = snprintf(line, size, "%016" PRIx64 " %s\n", soai_checksum(row, strlen(row)), row);
+    const int length =
+        snprintf(line, size, "%016" PRIx64 " %s\n", soai_checksum(row, strlen(row)), row);
     int bad = soai_write_all(w->fd, line, (size_t)length);
     free(line);
     const time_t now = time(NULL);
-    if (!bad && now - w->synced >= 2) bad = soai_sync(w->fd), w->synced = now;
-    return bad ? soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->side, strerror(bad)) : SOA_OK;
+    if (!bad && now - w->synced >= 2) {
+        bad = soai_sync(w->fd);
+        w->synced = now;
+    }
+    return bad ? soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->side, strerror(bad))
+               : SOA_OK;
 }
 
 /* --- one case --------------------------------------------------------------------------------- */
@@ -299,22 +323,30 @@ static void run_case(sweep *w, int number) {
 #endif
         {
             s = soa_scenario_vary(w->scenario, (uint64_t)number, &varied, values, &report);
-            if (!s) made = 1, s = soa_world_create(&varied, &world, &report);
+            if (!s) {
+                made = 1;
+                s = soa_world_create(&varied, &world, &report);
+            }
         }
     }
     if (!s) {
         const soa_run_options how = {.progress = poll_stop, .user = w};
         report.text[0] = 0;
         s = soa_world_run(world, NULL, &how, &report);
-        stopped = !s && soa_world_time(world) < varied.duration - 0.5 * soa_world_tick_length(world);
+        stopped =
+            !s && soa_world_time(world) < varied.duration - 0.5 * soa_world_tick_length(world);
         soa_world_summarise(world, &summary);
     }
     if (!stopped) {
-        char *row = s == SOA_E_MEMORY ? NULL
-                                      : row_of(w->scenario, number, &summary, values,
-                                               !s               ? ""
-                                               : report.text[0] ? report.text
-                                                                : soa_status_text(s));
+        char *row;
+        if (s == SOA_E_MEMORY) {
+            row = NULL;
+        } else {
+            row = row_of(w->scenario, number, &summary, values,
+                         !s               ? ""
+                         : report.text[0] ? report.text
+                                          : soa_status_text(s));
+        }
 #ifdef _OPENMP
 #pragma omp critical(soa_sweep_done)
 #endif
@@ -323,7 +355,10 @@ static void run_case(sweep *w, int number) {
             w->rows[number] = row;
             if (ended && !w->status) w->status = ended;
             ++w->result->ran;
-            if (w->o->progress) sum_up(w), w->o->progress(w->o->user, w->result);
+            if (w->o->progress) {
+                sum_up(w);
+                w->o->progress(w->o->user, w->result);
+            }
         }
     }
     soa_world_free(world);
@@ -361,8 +396,12 @@ static soa_status exchange(sweep *w, soa_status own) {
     }
     free(all);
     if (own) return own;
-    if (s) return soai_report(w->report, s, -1, 0, "the ranks could not exchange their rows: %s", soa_status_text(s));
-    return failed ? soai_report(w->report, SOA_E_FILE, -1, 0, "another rank failed; finished cases are kept") : SOA_OK;
+    if (s)
+        return soai_report(w->report, s, -1, 0, "the ranks could not exchange their rows: %s",
+                           soa_status_text(s));
+    return failed ? soai_report(w->report, SOA_E_FILE, -1, 0,
+                                "another rank failed; finished cases are kept")
+                  : SOA_OK;
 }
 static soa_status write_table(sweep *w) {
     soai_new_file file;
@@ -375,7 +414,8 @@ static soa_status write_table(sweep *w) {
             bad = soai_write_all(file.fd, w->rows[k], strlen(w->rows[k]));
             if (!bad) bad = soai_write_all(file.fd, "\n", 1);
         }
-        s = bad ? soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->o->table, strerror(bad))
+        s = bad ? soai_report(w->report, SOA_E_FILE, -1, 0, "%.150s: %s", w->o->table,
+                              strerror(bad))
                 : soai_new_file_commit(&file, w->report);
     }
     soai_new_file_end(&file);
@@ -387,16 +427,17 @@ soa_sweep_options soa_sweep_options_default(void) {
     return (soa_sweep_options){.cases = 100, .ranks = 1};
 }
 
-soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_options *options, soa_sweep_result *result,
-                     soa_report *report) {
+soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_options *options,
+                              soa_sweep_result *result, soa_report *report) {
     soa_sweep_result unseen;
     soa_report inner;
     if (!report) report = &inner;
     *report = (soa_report){.body = -1};
     if (!result) result = &unseen;
     *result = (soa_sweep_result){0};
-    if (!scenario || !options || options->cases < 1 || options->cases > 100000000 || options->threads < 0 ||
-        options->ranks < 1 || options->ranks > RANKS_MOST || options->rank < 0 || options->rank >= options->ranks ||
+    if (!scenario || !options || options->cases < 1 || options->cases > 100000000 ||
+        options->threads < 0 || options->ranks < 1 || options->ranks > RANKS_MOST ||
+        options->rank < 0 || options->rank >= options->ranks ||
         (options->ranks > 1 && !options->exchange))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "a sweep wants a scenario, 1 case or more, and ranks that can talk");
@@ -405,14 +446,22 @@ soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_opti
     soa_status s = soa_world_create(scenario, &trial, report);
     soa_world_free(trial);
     const size_t cases = (size_t)options->cases;
-    sweep w = {.scenario = scenario, .o = options, .result = result, .fd = -1, .synced = time(NULL), .report = report};
+    sweep w = {.scenario = scenario,
+               .o = options,
+               .result = result,
+               .fd = -1,
+               .synced = time(NULL),
+               .report = report};
     result->cases = options->cases;
-    w.rows = calloc(cases, sizeof *w.rows), w.todo = calloc(cases, sizeof *w.todo);
+    w.rows = calloc(cases, sizeof *w.rows);
+    w.todo = calloc(cases, sizeof *w.todo);
     if (!w.rows || !w.todo) {
-        free(w.rows), free(w.todo);
+        free(w.rows);
+        free(w.todo);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     }
-    snprintf(w.head, sizeof w.head, "soa sweep 1, soa %s, scenario %016" PRIx64 ", seed %" PRIu64 "\n", SOA_VERSION,
+    snprintf(w.head, sizeof w.head,
+             "soa sweep 1, soa %s, scenario %016" PRIx64 ", seed %" PRIu64 "\n", SOA_VERSION,
              soai_checksum(scenario->source ? scenario->source
                            : scenario->name ? scenario->name
                                             : "",
@@ -434,15 +483,21 @@ soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_opti
     int turn = 0;
     for (int k = 0; !s && k < options->cases; ++k)
         if (!w.rows[k] && turn++ % options->ranks == options->rank) w.todo[w.todo_count++] = k;
-    if (!s) sum_up(&w), result->kept = result->done, result->mine = w.todo_count;
+    if (!s) {
+        sum_up(&w);
+        result->kept = result->done;
+        result->mine = w.todo_count;
+    }
     if (!s && options->progress) options->progress(options->user, result);
 #ifdef _OPENMP
     const int threads = options->threads ? options->threads : soa_openmp_thread_count();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
 #endif
-    for (int i = 0; i < w.todo_count; ++i) run_case(&w, w.todo[i]);
+    for (int i = 0; i < w.todo_count; ++i)
+        run_case(&w, w.todo[i]);
     const int unsafe = w.fd >= 0 ? soai_sync(w.fd) : 0;
-    if (unsafe && !w.status) w.status = soai_report(report, SOA_E_FILE, -1, 0, "%.150s: %s", w.side, strerror(unsafe));
+    if (unsafe && !w.status)
+        w.status = soai_report(report, SOA_E_FILE, -1, 0, "%.150s: %s", w.side, strerror(unsafe));
     if (!s) s = exchange(&w, w.status);
     sum_up(&w);
     if (!s) result->stopped = result->done < options->cases;
@@ -457,8 +512,11 @@ soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_opti
         }
     }
     if (w.fd >= 0) close(w.fd);
-    for (size_t k = 0; k < cases; ++k) free(w.rows[k]);
-    free(w.rows), free(w.todo), free(w.side);
+    for (size_t k = 0; k < cases; ++k)
+        free(w.rows[k]);
+    free(w.rows);
+    free(w.todo);
+    free(w.side);
     if (s && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
     return s;
 }

@@ -15,11 +15,13 @@ static int is_worse(double value, double than) {
     return !(fabs(value) <= fabs(than)) && value == value;
 }
 
-void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format, ...) {
+void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format,
+               ...) {
     soai_warnings *list = &w->state->warnings;
     for (int i = 0; i < list->count; ++i) {
         soa_world_warning *old = &list->entry[i];
-        if (strcmp(old->code, code) != 0 || strncmp(old->name, name, sizeof old->name - 1) != 0) continue;
+        if (strcmp(old->code, code) != 0 || strncmp(old->name, name, sizeof old->name - 1) != 0)
+            continue;
         if (!is_worse(value, old->value)) return;
         old->value = value;
         va_list args;

@@ -72,7 +72,8 @@ static watched *watched_of(const soa_world *w) {
     return (watched *)(void *)(w->watch_memory + sizeof(head) / sizeof(double));
 }
 size_t soai_watchdog_memory(const soa_world *w) {
-    _Static_assert(sizeof(head) % sizeof(double) == 0 && sizeof(watched) % sizeof(double) == 0, "they follow it");
+    _Static_assert(sizeof(head) % sizeof(double) == 0 && sizeof(watched) % sizeof(double) == 0,
+                   "they follow it");
     return sizeof(head) + (size_t)w->nv * sizeof(watched);
 }
 
@@ -80,7 +81,8 @@ size_t soai_watchdog_memory(const soa_world *w) {
 static const char *driver_of(const soa_world *w, int coordinate, char text[160]) {
     const soa_action *a = soai_controller_driver(w, coordinate);
     if (a)
-        snprintf(text, 160, "law '%.50s' of phase '%.50s'", a->name ? a->name : "", soa_world_phase(w));
+        snprintf(text, 160, "law '%.50s' of phase '%.50s'", a->name ? a->name : "",
+                 soa_world_phase(w));
     else
         snprintf(text, 160, "%s", "the controller");
     return text;
@@ -93,11 +95,11 @@ static int is_linear(const soa_world *w, int coordinate) {
 static void warn_limit(soa_world *w, int i, const watched *x) {
     char who[160];
     const double share = (double)x->limited / (double)soai_last_tick(w, w->scenario->duration);
-    soai_warn(
-        w, "saturated", soai_coordinate_name(w, i), share,
-        "motor at its limit of %.4g %s for %.3g %% of the run; %s asks for more: give it more time, less stiffness, or "
-        "the joint more effort",
-        w->effort[i], is_linear(w, i) ? "N" : "N m", 100 * share, driver_of(w, i, who));
+    soai_warn(w, "saturated", soai_coordinate_name(w, i), share,
+              "motor at its limit of %.4g %s for %.3g %% of the run; %s asks for more: give it "
+              "more time, less stiffness, or "
+              "the joint more effort",
+              w->effort[i], is_linear(w, i) ? "N" : "N m", 100 * share, driver_of(w, i, who));
 }
 static void watch_limit(soa_world *w, int i, watched *x, int last) {
     const double limit = w->scenario->control.saturate ? w->effort[i] : INFINITY;
@@ -107,9 +109,11 @@ static void watch_limit(soa_world *w, int i, watched *x, int last) {
     x->limited += stays;
     x->stretch = stays ? x->stretch + 1 : 0;
     x->side = side;
-    const double allowed = fmax(limit_share * (double)soai_last_tick(w, w->scenario->duration), LONG_TICKS);
+    const double allowed =
+        fmax(limit_share * (double)soai_last_tick(w, w->scenario->duration), LONG_TICKS);
     const int long_enough = (double)x->limited > allowed;
-    const int at_end = last && x->stretch >= LONG_TICKS && x->stretch * w->tick_length >= limit_at_end;
+    const int at_end =
+        last && x->stretch >= LONG_TICKS && x->stretch * w->tick_length >= limit_at_end;
     if ((long_enough && (stays || last)) || at_end) {
         const int first = long_enough && (double)(x->limited - 1) <= allowed;
         if (first || last) warn_limit(w, i, x);
@@ -121,9 +125,11 @@ static void watch_limit(soa_world *w, int i, watched *x, int last) {
 static int jumps(const soa_world *w, int i, const watched *x) {
     const soa_sensor_set *noise = &w->scenario->control.sensors;
     if (w->effort[i] < INFINITY) return x->jump > chatter_of_limit * w->effort[i];
-    const double noisy = noise->position_noise + noise->rate_noise + noise->pose_noise[0] + noise->pose_noise[1] +
-                         noise->twist_noise[0] + noise->twist_noise[1] + noise->force_noise + noise->torque_noise;
-    return !(noisy > 0) && x->jump > chatter_of_torque * x->level && x->jump > chatter_of_most * x->most;
+    const double noisy = noise->position_noise + noise->rate_noise + noise->pose_noise[0] +
+                         noise->pose_noise[1] + noise->twist_noise[0] + noise->twist_noise[1] +
+                         noise->force_noise + noise->torque_noise;
+    return !(noisy > 0) && x->jump > chatter_of_torque * x->level &&
+           x->jump > chatter_of_most * x->most;
 }
 static void watch_jumps(soa_world *w, int i, watched *x) {
     const double torque = w->tau[i];
@@ -134,11 +140,11 @@ static void watch_jumps(soa_world *w, int i, watched *x) {
     x->chatter = jumps(w, i, x) ? x->chatter + 1 : 0;
     if (x->chatter != WINDOW) return;
     char who[160];
-    soai_warn(
-        w, "chatter", soai_coordinate_name(w, i), x->jump,
-        "torque jumps by %.3g %s from tick to tick, on average; %s fights itself at %.4g Hz: lower its damping and "
-        "stiffness, or raise control.rate",
-        x->jump, is_linear(w, i) ? "N" : "N m", driver_of(w, i, who), 1 / w->tick_length);
+    soai_warn(w, "chatter", soai_coordinate_name(w, i), x->jump,
+              "torque jumps by %.3g %s from tick to tick, on average; %s fights itself at %.4g Hz: "
+              "lower its damping and "
+              "stiffness, or raise control.rate",
+              x->jump, is_linear(w, i) ? "N" : "N m", driver_of(w, i, who), 1 / w->tick_length);
 }
 
 /* --- gains ------------------------------------------------------------------------------------ */
@@ -151,27 +157,28 @@ static double damping_bound(const soa_world *w) {
 
 /* Checks a law with stiffness K and damping D on an inertia I (I = 1 if the gains are in 1/s^2 and
  * 1/s), all for one coordinate. `loss`: friction of the coordinate itself, which also damps. */
-static void check_gains(soa_world *w, const soa_action *a, const char *name, double K, double D, double I,
-                        double loss) {
+static void check_gains(soa_world *w, const soa_action *a, const char *name, double K, double D,
+                        double I, double loss) {
     const double dt = w->tick_length, bound = damping_bound(w), d = D * dt / I;
     const double lag = (0.5 + late_ticks(w)) * dt;
     const char *law = a->name ? a->name : "";
     if (d > bound) {
         /* A higher rate would make the delay more ticks long. */
         char other[64] = "or less delay of the sensors";
-        if (!late_ticks(w)) snprintf(other, sizeof other, "or a rate above %.4g Hz", d / (bound * dt));
-        soai_warn(
-            w, "sampled-gain", name, d,
-            "law '%.40s' of phase '%.40s': damping %.4g makes D dt / I = %.3g; at %.4g Hz it is unstable beyond %.3g: "
-            "damping below %.3g, %s",
-            law, soa_world_phase(w), D, d, 1 / dt, bound, bound * I / dt, other);
+        if (!late_ticks(w))
+            snprintf(other, sizeof other, "or a rate above %.4g Hz", d / (bound * dt));
+        soai_warn(w, "sampled-gain", name, d,
+                  "law '%.40s' of phase '%.40s': damping %.4g makes D dt / I = %.3g; at %.4g Hz it "
+                  "is unstable beyond %.3g: "
+                  "damping below %.3g, %s",
+                  law, soa_world_phase(w), D, d, 1 / dt, bound, bound * I / dt, other);
     }
     if (K > 0 && K * lag > (D + loss) * (1 + 1e-9))
-        soai_warn(
-            w, "sampled-spring", name, K * lag / fmax(D + loss, 1e-300),
-            "law '%.40s' of phase '%.40s': stiffness %.4g with damping %.3g; held for ticks and measured late it adds "
-            "energy: damping above %.3g, or a higher rate",
-            law, soa_world_phase(w), K, D + loss, K * lag);
+        soai_warn(w, "sampled-spring", name, K * lag / fmax(D + loss, 1e-300),
+                  "law '%.40s' of phase '%.40s': stiffness %.4g with damping %.3g; held for ticks "
+                  "and measured late it adds "
+                  "energy: damping above %.3g, or a higher rate",
+                  law, soa_world_phase(w), K, D + loss, K * lag);
 }
 
 /* 1 / (M^-1)_ii; NaN: not known. */
@@ -192,7 +199,8 @@ static void check_joint(soa_world *w, const soa_action *a, int i) {
     if (a->kind == SOA_ACT_JOINT_PD)
         check_gains(w, a, soai_coordinate_name(w, i), K, D, inertia, w->damping[i]);
     else /* L and D: M L + D on the rate, L D on the error */
-        check_gains(w, a, soai_coordinate_name(w, i), K * D, K * inertia + D, inertia, w->damping[i]);
+        check_gains(w, a, soai_coordinate_name(w, i), K * D, K * inertia + D, inertia,
+                    w->damping[i]);
 }
 
 /* Diagonal of J_o (M^-1)_oo J_o', where o are the joints that an action drives: how a unit force
@@ -210,7 +218,8 @@ static soa_status mobility_of(soa_world *w, int action, double diagonal[6]) {
         if (!s) s = soa_minv_mul(w->model, w->work, w->y, own, out);
         if (s) return s;
         diagonal[k] = 0;
-        for (int i = 0; i < w->nv; ++i) diagonal[k] += own[i] * out[i];
+        for (int i = 0; i < w->nv; ++i)
+            diagonal[k] += own[i] * out[i];
     }
     return SOA_OK;
 }
@@ -219,9 +228,11 @@ static void check_impedance(soa_world *w, const soa_action *a, int action) {
     if (w->constraints || w->nv > COORDINATES_MOST || mobility_of(w, action, diagonal)) return;
     for (int half = 0; half < 2; ++half) {
         double most = 0;
-        for (int k = 3 * half; k < 3 * half + 3; ++k) most = fmax(most, diagonal[k]);
+        for (int k = 3 * half; k < 3 * half + 3; ++k)
+            most = fmax(most, diagonal[k]);
         char name[90];
-        snprintf(name, sizeof name, "%.60s, %s", a->frame ? a->frame : "", half ? "linear" : "angular");
+        snprintf(name, sizeof name, "%.60s, %s", a->frame ? a->frame : "",
+                 half ? "linear" : "angular");
         if (most > 0) check_gains(w, a, name, a->stiffness[half], a->damping[half], 1 / most, 0);
     }
 }
@@ -230,11 +241,13 @@ static void check_impedance(soa_world *w, const soa_action *a, int action) {
 static void check_accelerations(soa_world *w, const soa_action *a) {
     const char *name = a->name ? a->name : "";
     if (a->kind == SOA_ACT_DECOUPLED) {
-        check_gains(w, a, name, a->stiffness[0] * a->damping[0], a->stiffness[0] + a->damping[0], 1, 0);
+        check_gains(w, a, name, a->stiffness[0] * a->damping[0], a->stiffness[0] + a->damping[0], 1,
+                    0);
         return;
     }
     const int halves = a->kind == SOA_ACT_INVERSE_DYNAMICS || a->kind == SOA_ACT_BASE_HOLD ? 1 : 2;
-    for (int half = 0; half < halves; ++half) check_gains(w, a, name, a->stiffness[half], a->damping[half], 1, 0);
+    for (int half = 0; half < halves; ++half)
+        check_gains(w, a, name, a->stiffness[half], a->damping[half], 1, 0);
 }
 
 /* Checks all gains of a phase that has just begun, later one joint at a time, because inertias
@@ -242,7 +255,12 @@ static void check_accelerations(soa_world *w, const soa_action *a) {
 static void watch_gains(soa_world *w, int begun) {
     const int phase = soai_controller_phase(w);
     const int64_t tick = w->state->tick;
-    const int now = tick % GAIN_PERIOD == 0 ? (int)(tick / GAIN_PERIOD % (w->nv ? w->nv : 1)) : -1;
+    int now;
+    if (tick % GAIN_PERIOD == 0) {
+        now = (int)(tick / GAIN_PERIOD % (w->nv ? w->nv : 1));
+    } else {
+        now = -1;
+    }
     const soa_phase *def = &w->scenario->control.phases[phase];
     for (int k = 0; k < def->action_count; ++k) {
         const soa_action *a = &def->actions[k];
@@ -250,8 +268,10 @@ static void watch_gains(soa_world *w, int begun) {
         if (by_torque)
             for (int i = begun ? 0 : now; i >= 0 && i < (begun ? w->nv : now + 1); ++i)
                 if (soai_controller_drives(w, k, i)) check_joint(w, a, i);
-        if (a->kind == SOA_ACT_IMPEDANCE && (begun || tick % FRAME_PERIOD == 0)) check_impedance(w, a, k);
-        if (begun && !by_torque && a->kind != SOA_ACT_IMPEDANCE && !a->passive) check_accelerations(w, a);
+        if (a->kind == SOA_ACT_IMPEDANCE && (begun || tick % FRAME_PERIOD == 0))
+            check_impedance(w, a, k);
+        if (begun && !by_torque && a->kind != SOA_ACT_IMPEDANCE && !a->passive)
+            check_accelerations(w, a);
     }
 }
 
@@ -266,8 +286,9 @@ static void check_joint_goals(soa_world *w, const soa_action *a) {
         const double goal = a->positions[k].value;
         if (goal >= info.lower && goal <= info.upper) continue;
         soai_warn(w, "out-of-reach", name, goal,
-                  "the goal %.4g of law '%.50s' is outside the joint's limits %.4g to %.4g: move the goal", goal,
-                  a->name ? a->name : "", info.lower, info.upper);
+                  "the goal %.4g of law '%.50s' is outside the joint's limits %.4g to %.4g: move "
+                  "the goal",
+                  goal, a->name ? a->name : "", info.lower, info.upper);
     }
 }
 
@@ -276,15 +297,17 @@ static void check_joint_goals(soa_world *w, const soa_action *a) {
 static double reach_of(const soa_world *w, int frame, double base[3]) {
     soa_frame_info at;
     if (soa_model_frame(w->model, frame, &at) || !at.body) return INFINITY;
-    double reach = sqrt(at.placement.p[0] * at.placement.p[0] + at.placement.p[1] * at.placement.p[1] +
-                        at.placement.p[2] * at.placement.p[2]);
+    double reach =
+        sqrt(at.placement.p[0] * at.placement.p[0] + at.placement.p[1] * at.placement.p[1] +
+             at.placement.p[2] * at.placement.p[2]);
     for (int b = at.body; b > 0;) {
         soa_body_info info;
         soa_model_body(w->model, b, &info);
         const double *p = info.placement.p;
         if (info.type == SOA_PRISMATIC)
             reach += fmax(fabs(info.lower), fabs(info.upper));
-        else if (info.type != SOA_REVOLUTE && info.type != SOA_SPHERICAL && info.type != SOA_UNIVERSAL)
+        else if (info.type != SOA_REVOLUTE && info.type != SOA_SPHERICAL &&
+                 info.type != SOA_UNIVERSAL)
             return INFINITY;
         if (info.parent)
             reach += sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
@@ -298,17 +321,20 @@ static void check_frame_goal(soa_world *w, const soa_action *a, int action) {
     soa_frame_info from;
     double base[3];
     const soa_frame *to = soai_controller_target(w, action);
-    const int hand = soai_controller_frame(w, action), relative = soai_controller_relative(w, action);
+    const int hand = soai_controller_frame(w, action),
+              relative = soai_controller_relative(w, action);
     /* The frame of the goal moves and may come within reach. */
     if (soa_model_frame(w->model, relative, &from) || from.body) return;
     const double reach = reach_of(w, hand, base);
     const soa_frame goal = soa_frame_compose(&from.placement, to);
     double far = 0;
-    for (int k = 0; k < 3; ++k) far += (goal.p[k] - base[k]) * (goal.p[k] - base[k]);
+    for (int k = 0; k < 3; ++k)
+        far += (goal.p[k] - base[k]) * (goal.p[k] - base[k]);
     far = sqrt(far);
     if (!(far > reach * (1 + 1e-9) + 1e-9)) return;
     soai_warn(w, "out-of-reach", a->frame ? a->frame : "", far,
-              "the goal of law '%.50s' is %.4g m from where the machine is fixed; the frame gets at most %.4g m from "
+              "the goal of law '%.50s' is %.4g m from where the machine is fixed; the frame gets "
+              "at most %.4g m from "
               "there: move the goal nearer",
               a->name ? a->name : "", far, reach);
 }
@@ -327,7 +353,9 @@ static void watch_goals(soa_world *w) {
  * the way. */
 static void watch_missed(soa_world *w) {
     const soa_phase *def = &w->scenario->control.phases[soai_controller_phase(w)];
-    if (w->touch_count || w->constraints || w->scenario->disturbance_count || w->pull_count || w->hold_count) return;
+    if (w->touch_count || w->constraints || w->scenario->disturbance_count || w->pull_count ||
+        w->hold_count)
+        return;
     for (int k = 0; k < def->action_count; ++k) {
         const soa_action *a = &def->actions[k];
         const int of_joints = a->kind <= SOA_ACT_DECOUPLED;
@@ -336,7 +364,8 @@ static void watch_missed(soa_world *w) {
         /* The law limits its force on purpose. */
         if (a->max_force > 0 || a->max_torque > 0 || a->force_rows) continue;
         double push = 0;
-        for (int j = 0; j < 6; ++j) push += fabs(a->force[j]);
+        for (int j = 0; j < 6; ++j)
+            push += fabs(a->force[j]);
         /* The law has no position goal. */
         if (push > 0 || (a->stiffness[0] == 0 && (of_joints || a->stiffness[1] == 0))) continue;
         const double far = soai_controller_error(w, k, 0), angle = soai_controller_error(w, k, 1);
@@ -344,14 +373,14 @@ static void watch_missed(soa_world *w) {
         const double error = by_place ? far : angle;
         const double rate = soai_controller_error(w, k, by_place ? 2 : 3);
         if (!(by_place || angle > missed_angle) || rate > missed_rate * error) continue;
-        soai_warn(
-            w, "out-of-reach", of_joints ? a->name : a->frame, error,
-            "law '%.50s' ends %.3g %s from its goal and comes no nearer: the goal is out of reach, or the law too "
-            "weak; move the goal, or raise stiffness or effort",
-            a->name ? a->name : "", error,
-            of_joints  ? "rad or m"
-            : by_place ? "m"
-                       : "rad");
+        soai_warn(w, "out-of-reach", of_joints ? a->name : a->frame, error,
+                  "law '%.50s' ends %.3g %s from its goal and comes no nearer: the goal is out of "
+                  "reach, or the law too "
+                  "weak; move the goal, or raise stiffness or effort",
+                  a->name ? a->name : "", error,
+                  of_joints  ? "rad or m"
+                  : by_place ? "m"
+                             : "rad");
     }
 }
 
@@ -367,7 +396,8 @@ static int part_of(const soa_world *w, const char *joint) {
 }
 /* For each part (3 numbers): mass, and mass times height and speed along `down`. loose: whether it
  * can leave its place. The kinematics must be up to date. */
-static void sum_parts(const soa_world *w, const double down[3], double *sums, unsigned char *loose) {
+static void sum_parts(const soa_world *w, const double down[3], double *sums,
+                      unsigned char *loose) {
     memset(sums, 0, 3 * (size_t)w->scenario->part_count * sizeof *sums);
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
@@ -380,16 +410,18 @@ static void sum_parts(const soa_world *w, const double down[3], double *sums, un
             continue;
         double arm[3];
         for (int k = 0; k < 3; ++k)
-            arm[k] = at.R[3 * k] * info.com[0] + at.R[3 * k + 1] * info.com[1] + at.R[3 * k + 2] * info.com[2];
-        const double v[3] = {V[3] + V[1] * arm[2] - V[2] * arm[1], V[4] + V[2] * arm[0] - V[0] * arm[2],
+            arm[k] = at.R[3 * k] * info.com[0] + at.R[3 * k + 1] * info.com[1] +
+                     at.R[3 * k + 2] * info.com[2];
+        const double v[3] = {V[3] + V[1] * arm[2] - V[2] * arm[1],
+                             V[4] + V[2] * arm[0] - V[0] * arm[2],
                              V[5] + V[0] * arm[1] - V[1] * arm[0]};
         sums[3 * p] += info.mass;
         for (int k = 0; k < 3; ++k) {
             sums[3 * p + 1] += info.mass * down[k] * (at.p[k] + arm[k]);
             sums[3 * p + 2] += info.mass * down[k] * v[k];
         }
-        const int slides = info.type == SOA_FREE || info.type == SOA_PRISMATIC || info.type == SOA_CYLINDRICAL ||
-                           info.type == SOA_PLANAR;
+        const int slides = info.type == SOA_FREE || info.type == SOA_PRISMATIC ||
+                           info.type == SOA_CYLINDRICAL || info.type == SOA_PLANAR;
         if (loose && slides && !info.parent) loose[p] = 1;
     }
 }
@@ -397,7 +429,8 @@ static double downwards(const soa_world *w, double down[3]) {
     double g[3];
     soa_model_gravity(w->model, g);
     const double size = sqrt(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
-    for (int k = 0; k < 3; ++k) down[k] = size > 0 ? g[k] / size : 0;
+    for (int k = 0; k < 3; ++k)
+        down[k] = size > 0 ? g[k] / size : 0;
     return size;
 }
 
@@ -408,7 +441,8 @@ static int may_land(const soa_world *w, int part, const double down[3]) {
             const int own = side ? w->meetings[m].b : w->meetings[m].a;
             const int other = side ? w->meetings[m].a : w->meetings[m].b;
             soa_body_info info;
-            if (!w->solids[own].body || soa_model_body(w->model, w->solids[own].body, &info)) continue;
+            if (!w->solids[own].body || soa_model_body(w->model, w->solids[own].body, &info))
+                continue;
             if (part_of(w, info.joint) != part) continue;
             const soa_frame *a = &w->pose[own], *b = &w->pose[other];
             double below = 0, above = 0;
@@ -446,13 +480,14 @@ static void watch_falls(soa_world *w) {
         const double mass = now[3 * p], *start = w->part_start + 3 * p;
         if (!w->part_loose[p] || !(mass > 0)) continue;
         const double depth = (now[3 * p + 1] - start[1]) / mass, speed = now[3 * p + 2] / mass;
-        if (!(depth > fall_least && speed > 0 && speed * speed >= fall_share * 2 * g * depth)) continue;
+        if (!(depth > fall_least && speed > 0 && speed * speed >= fall_share * 2 * g * depth))
+            continue;
         if (may_land(w, p, down)) continue;
-        soai_warn(
-            w, "falls-forever", w->scenario->parts[p].name, depth,
-            "fell %.4g m and still falls, at %.4g m/s; nothing below can stop it: give it shapes and a contact with "
-            "the ground, hold it, or set gravity to 0",
-            depth, speed);
+        soai_warn(w, "falls-forever", w->scenario->parts[p].name, depth,
+                  "fell %.4g m and still falls, at %.4g m/s; nothing below can stop it: give it "
+                  "shapes and a contact with "
+                  "the ground, hold it, or set gravity to 0",
+                  depth, speed);
     }
 }
 

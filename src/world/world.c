@@ -57,8 +57,9 @@ static void read_joints(soa_world *w) {
         }
         for (int k = 0; k < info.nq; ++k) {
             const int q = info.q_index + k;
-            w->angle[q] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL || info.type == SOA_UNIVERSAL ||
-                          (info.type == SOA_CYLINDRICAL && k == 0) || (info.type == SOA_PLANAR && k == 2);
+            w->angle[q] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
+                          info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && k == 0) ||
+                          (info.type == SOA_PLANAR && k == 2);
         }
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k;
@@ -81,11 +82,12 @@ static void quaternion(const double R[9], double q[4]) {
     const double angle = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
     const double k = angle > 1e-12 ? sin(0.5 * angle) / angle : 0.5;
     q[0] = cos(0.5 * angle);
-    for (int i = 0; i < 3; ++i) q[1 + i] = k * rho[i];
+    for (int i = 0; i < 3; ++i)
+        q[1 + i] = k * rho[i];
 }
 
-static soa_status named_values(soa_world *w, const soa_part *part, const soa_named_value *values, int count, int rates,
-                               double *out, soa_report *report) {
+static soa_status named_values(soa_world *w, const soa_part *part, const soa_named_value *values,
+                               int count, int rates, double *out, soa_report *report) {
     for (int k = 0; k < count; ++k) {
         char name[256];
         int index = 0;
@@ -97,16 +99,19 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
         }
         soa_body_info info;
         const int b = soa_model_find_joint(w->model, name);
-        if (b < 0 || soa_model_body(w->model, b, &info) || index < 0 || index >= (rates ? info.nv : info.nq))
-            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report, "there is no joint '%s'%s",
-                                       name, soai_nearest_joint(w->model, name));
+        if (b < 0 || soa_model_body(w->model, b, &info) || index < 0 ||
+            index >= (rates ? info.nv : info.nq))
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NAME, report,
+                                       "there is no joint '%s'%s", name,
+                                       soai_nearest_joint(w->model, name));
         if (!(fabs(values[k].value) < INFINITY))
-            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report, "'%s' is not a number",
-                                       name);
+            return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report,
+                                       "'%s' is not a number", name);
         out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
         /* A quaternion belongs to all rates of its joint. */
         for (int i = 0; i < info.nv; ++i)
-            if (info.nq != info.nv || i == index) (rates ? w->given_rate : w->given)[info.v_index + i] = 1;
+            if (info.nq != info.nv || i == index)
+                (rates ? w->given_rate : w->given)[info.v_index + i] = 1;
     }
     return SOA_OK;
 }
@@ -115,10 +120,11 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
  * not. */
 static void give_root(soa_world *w, const soa_part *part, const soa_body_info *info) {
     const soa_frame origin = soa_frame_identity();
-    const int placed =
-        memcmp(part->place.R, origin.R, sizeof origin.R) || memcmp(part->place.p, origin.p, sizeof origin.p);
+    const int placed = memcmp(part->place.R, origin.R, sizeof origin.R) ||
+                       memcmp(part->place.p, origin.p, sizeof origin.p);
     int moves = 0;
-    for (int k = 0; k < 6; ++k) moves = moves || part->twist[k] != 0;
+    for (int k = 0; k < 6; ++k)
+        moves = moves || part->twist[k] != 0;
     for (int k = 0; k < info->nv; ++k) {
         w->given[info->v_index + k] |= (unsigned char)placed;
         w->given_rate[info->v_index + k] |= (unsigned char)moves;
@@ -139,20 +145,25 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
         if (part->massless_links) { /* slides, then rotations about z, y, x */
             static const char *const names[6] = {"x", "y", "z", "yaw", "pitch", "roll"};
             const double *R = part->place.R;
-            const double pitch = asin(fmax(-1, fmin(1, -R[6]))), yaw = atan2(R[3], R[0]), roll = atan2(R[7], R[8]);
-            const double at[6] = {part->place.p[0], part->place.p[1], part->place.p[2], yaw, pitch, roll};
+            const double pitch = asin(fmax(-1, fmin(1, -R[6]))), yaw = atan2(R[3], R[0]),
+                         roll = atan2(R[7], R[8]);
+            const double at[6] = {
+                part->place.p[0], part->place.p[1], part->place.p[2], yaw, pitch, roll};
             const double cy = cos(yaw), sy = sin(yaw), cp = cos(pitch), sp = sin(pitch);
             const double *o = part->twist; /* world axes */
             if (!(fabs(cp) > 1e-6))
-                return soai_scenario_fault(w->scenario, part->mark, SOA_E_SINGULAR, report,
-                                           "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg",
-                                           part->name);
+                return soai_scenario_fault(
+                    w->scenario, part->mark, SOA_E_SINGULAR, report,
+                    "part '%s': its three turns cannot tell yaw from roll at a pitch of 90 deg",
+                    part->name);
             const double along = (cy * o[0] + sy * o[1]) / cp; /* roll rate */
-            const double rate[6] = {o[3], o[4], o[5], o[2] + along * sp, -sy * o[0] + cy * o[1], along};
+            const double rate[6] = {o[3], o[4], o[5], o[2] + along * sp, -sy * o[0] + cy * o[1],
+                                    along};
             for (int k = 0; k < 6; ++k) {
                 snprintf(name, sizeof name, "%s.%s", part->name, names[k]);
                 soa_model_body(w->model, soa_model_find_joint(w->model, name), &info);
-                q[info.q_index] = at[k], v[info.v_index] = rate[k];
+                q[info.q_index] = at[k];
+                v[info.v_index] = rate[k];
                 give_root(w, part, &info);
             }
             continue;
@@ -176,13 +187,22 @@ static soa_status initial_state(soa_world *w, soa_report *report) {
 static soa_status open_success(soa_world *w, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const soa_success *ask = &sc->success;
-    const char *base = ask->relative_to && strcmp(ask->relative_to, "world") ? ask->relative_to : NULL;
+    const char *base =
+        ask->relative_to && strcmp(ask->relative_to, "world") ? ask->relative_to : NULL;
     w->object = ask->object ? soa_model_find_frame(w->model, ask->object) : -1;
     w->object_base = base ? soa_model_find_frame(w->model, base) : 0;
     if (!ask->object) return SOA_OK;
-    const char *missing = w->object < 0 ? ask->object : w->object_base < 0 ? base : NULL;
+    const char *missing;
+    if (w->object < 0) {
+        missing = ask->object;
+    } else if (w->object_base < 0) {
+        missing = base;
+    } else {
+        missing = NULL;
+    }
     if (missing)
-        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no frame '%s'%s", missing,
+        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report,
+                                   "success: there is no frame '%s'%s", missing,
                                    soai_nearest_frame(w->model, missing));
     if (!(ask->hold >= 0) || !(ask->position_error > 0) || !(ask->attitude_error > 0))
         return soai_scenario_fault(sc, ask->mark, SOA_E_ARGUMENT, report,
@@ -191,15 +211,17 @@ static soa_status open_success(soa_world *w, soa_report *report) {
     for (int p = 0; p < sc->control.phase_count; ++p)
         known = known || !strcmp(sc->control.phases[p].name, ask->from_phase);
     if (!known)
-        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report, "success: there is no phase '%s'",
-                                   ask->from_phase);
+        return soai_scenario_fault(sc, ask->mark, SOA_E_NAME, report,
+                                   "success: there is no phase '%s'", ask->from_phase);
     return SOA_OK;
 }
 
 /* Allocates everything whose size is known from the model and the shapes. */
 static soa_status open_memory(soa_world *w) {
     const size_t nv = (size_t)w->nv, nq = (size_t)w->nq, n = (size_t)w->bodies + 1;
-    w->at_v = w->nq, w->at_ledger = w->nq + w->nv, w->at_slots = w->at_ledger + SOAI_LEDGER;
+    w->at_v = w->nq;
+    w->at_ledger = w->nq + w->nv;
+    w->at_slots = w->at_ledger + SOAI_LEDGER;
     w->at_joints = w->at_slots + SOAI_SLOT_NUMBERS * w->slot_count;
     w->at_cuts = w->at_joints + w->nv;
     w->y_count = w->at_cuts + w->cut_count;
@@ -211,18 +233,27 @@ static soa_status open_memory(soa_world *w) {
     w->events = calloc(EVENTS, sizeof *w->events);
     w->spare_caches = calloc((size_t)w->meeting_count + 1, sizeof *w->spare_caches);
     w->disturbed = calloc((size_t)w->scenario->disturbance_count + 1, sizeof *w->disturbed);
-    if (!at || !w->wrenches || !w->body_frame || !w->actuated || !w->events || !w->disturbed || !w->spare_caches)
+    if (!at || !w->wrenches || !w->body_frame || !w->actuated || !w->events || !w->disturbed ||
+        !w->spare_caches)
         return SOA_E_MEMORY;
     w->event_most = EVENTS;
-    w->v_of_q = w->body_frame + n, w->angle = w->actuated + nv;
+    w->v_of_q = w->body_frame + n;
+    w->angle = w->actuated + nv;
     w->given = w->angle + nq;
     w->given_rate = w->given + nv;
-    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower, &w->upper, &w->stop_k,
-                              &w->stop_c,      &w->stop_soft,     &w->effort,  &w->qdd,   &w->torque};
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) *lists[k] = at, at += nv;
-    w->q = at, at += nq;
-    w->wrench = at, at += 6 * n;
-    for (size_t k = 0; k < sizeof w->y_scratch / sizeof *w->y_scratch; ++k) w->y_scratch[k] = at + k * y;
+    double **const lists[] = {&w->friction_up, &w->friction_down, &w->damping, &w->lower,
+                              &w->upper,       &w->stop_k,        &w->stop_c,  &w->stop_soft,
+                              &w->effort,      &w->qdd,           &w->torque};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; ++k) {
+        *lists[k] = at;
+        at += nv;
+    }
+    w->q = at;
+    at += nq;
+    w->wrench = at;
+    at += 6 * n;
+    for (size_t k = 0; k < sizeof w->y_scratch / sizeof *w->y_scratch; ++k)
+        w->y_scratch[k] = at + k * y;
     const size_t caches = (size_t)w->meeting_count * sizeof *w->caches,
                  slots = (size_t)w->slot_count * sizeof *w->slots;
     w->control_size = soai_controller_memory(w);
@@ -242,7 +273,8 @@ static soa_status open_memory(soa_world *w) {
         if (!pass && !(w->block = calloc(used + 64, 1))) return SOA_E_MEMORY;
     }
     w->state_size = used;
-    for (int k = 0; k < w->slot_count; ++k) w->slots[k].meeting = -1;
+    for (int k = 0; k < w->slot_count; ++k)
+        w->slots[k].meeting = -1;
     return SOA_OK;
 }
 
@@ -255,8 +287,13 @@ soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa
         const double bound = allowed * w->laws[w->meetings[m].law].margin;
         soa_distance_cache cold = {0};
         soa_distance d;
-        if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b], &cold, &d)) continue;
-        if (d.distance < -bound - 1e-12 && d.distance < worst) worst = d.distance, found = m;
+        if (soa_shape_distance(&w->solids[a].shape, &w->pose[a], &w->solids[b].shape, &w->pose[b],
+                               &cold, &d))
+            continue;
+        if (d.distance < -bound - 1e-12 && d.distance < worst) {
+            worst = d.distance;
+            found = m;
+        }
     }
     if (found < 0) return SOA_OK;
     const soai_meeting *m = &w->meetings[found];
@@ -264,8 +301,8 @@ soa_status soai_find_overlap(soa_world *w, double allowed, const char *when, soa
     const soa_mark none = {0};
     const soa_mark mark = w->solids[m->a].link ? none : w->scenario->shapes[m->a].mark;
     return soai_scenario_fault(w->scenario, mark, SOA_E_ARGUMENT, report,
-                               "shapes '%s' and '%s' overlap by %.3g m %s; move them apart", w->solids[m->a].name,
-                               w->solids[m->b].name, -worst, when);
+                               "shapes '%s' and '%s' overlap by %.3g m %s; move them apart",
+                               w->solids[m->a].name, w->solids[m->b].name, -worst, when);
 }
 
 /* Computes kinematics and touches at the state, with a copy of the distance caches. So the block
@@ -295,16 +332,21 @@ static soa_status start(soa_world *w, soa_report *report) {
     soa_status s = initial_state(w, report);
     if (s) return s;
     if ((s = soai_loops_start(w, report))) return s;
-    if ((s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL)) || (s = soai_springs_start(w))) return s;
+    if ((s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL)) ||
+        (s = soai_springs_start(w)))
+        return s;
     if ((s = soai_stops_open(w))) return s;
     if ((s = soai_solids_settle(w, report))) return s;
     soai_stats *stats = &w->state->stats;
     double kinetic, potential, com[3], mass, inertia[6];
     if ((s = soai_energy(w, w->y, w->y + w->at_v, &kinetic, &potential)) ||
-        (s = soai_momentum(w, w->y, stats->momentum_start, com, &mass, inertia, stats->momentum_scale)))
+        (s = soai_momentum(w, w->y, stats->momentum_start, com, &mass, inertia,
+                           stats->momentum_scale)))
         return s;
-    stats->energy_start = kinetic + potential, stats->energy_scale = kinetic;
-    stats->squeeze_least = INFINITY, stats->squeeze_most = -INFINITY;
+    stats->energy_start = kinetic + potential;
+    stats->energy_scale = kinetic;
+    stats->squeeze_least = INFINITY;
+    stats->squeeze_most = -INFINITY;
     s = soai_look(w, 0, w->y);
     if (s == SOA_E_ARGUMENT) { /* the paper's law has no value if shapes overlap */
         const soa_status overlap = soai_find_overlap(w, 0, "at the start", report);
@@ -313,13 +355,14 @@ static soa_status start(soa_world *w, soa_report *report) {
     /* More than one margin deep is not a resting contact. */
     if (!s) s = soai_find_overlap(w, 1, "at the start", report);
     if (s == SOA_E_MEMORY)
-        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "more than %d points touch at the start",
-                                   w->touch_most);
+        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
+                                   "more than %d points touch at the start", w->touch_most);
     if (s) return s;
     soai_contact_keep(w, 0, w->y);
     if ((s = soai_peek(w)) || (s = note_object(w)) || (s = soai_watchdog_open(w))) return s;
     w->stored_start = 0;
-    for (int i = 0; i < w->touch_count; ++i) w->stored_start += w->touch[i].stored;
+    for (int i = 0; i < w->touch_count; ++i)
+        w->stored_start += w->touch[i].stored;
     w->state->stored_start = w->stored_start;
     return SOA_OK;
 }
@@ -331,27 +374,29 @@ static void warn_of_idle_keys(soa_world *w) {
         const soa_part *part = &sc->parts[p];
         int used = 0;
         for (int i = 0; i < w->nv && part->effort > 0; ++i)
-            used += w->effort[i] == part->effort && soai_part_of(w, soai_coordinate_name(w, i)) == p;
+            used +=
+                w->effort[i] == part->effort && soai_part_of(w, soai_coordinate_name(w, i)) == p;
         if (part->effort > 0 && !used)
-            soai_warn(
-                w, "effort-unused", part->name, part->effort,
-                "all joints of this part have limits of effort in their model, so `effort` changes nothing; change "
-                "the model");
+            soai_warn(w, "effort-unused", part->name, part->effort,
+                      "all joints of this part have limits of effort in their model, so `effort` "
+                      "changes nothing; change "
+                      "the model");
     }
     for (int i = 0; i < sc->disturbance_count; ++i)
         if (sc->disturbances[i].start >= sc->duration)
             soai_warn(w, "disturbance-late", sc->disturbances[i].frame, sc->disturbances[i].start,
-                      "a disturbance begins after the end of the run (%g s) and does nothing; make it begin earlier",
+                      "a disturbance begins after the end of the run (%g s) and does nothing; make "
+                      "it begin earlier",
                       sc->duration);
     const double step = sc->integration.step;
     if (sc->integration.method != SOA_INTEGRATE_FIXED || !(step > 0)) return;
     const double taken = w->tick_length / ceil(w->tick_length / step - 1e-9);
     if (!(fabs(taken - step) > 1e-6 * step)) return;
-    soai_warn(
-        w, "step-cut", "integration", taken,
-        "ticks of %.6g s do not hold a whole number of steps of %.6g s, so steps are %.6g s; give a step that fits, or "
-        "another control.rate or recording.rate",
-        w->tick_length, step, taken);
+    soai_warn(w, "step-cut", "integration", taken,
+              "ticks of %.6g s do not hold a whole number of steps of %.6g s, so steps are %.6g s; "
+              "give a step that fits, or "
+              "another control.rate or recording.rate",
+              w->tick_length, step, taken);
 }
 
 soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report) {
@@ -363,11 +408,14 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     if (!w) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     w->scenario = scenario;
     soa_status s = soai_scenario_check(scenario, report);
-    w->tick_length = 1 / (scenario->control.phase_count || scenario->control.external ? scenario->control.rate
-                                                                                      : scenario->recording.rate);
+    w->tick_length = 1 / (scenario->control.phase_count || scenario->control.external
+                              ? scenario->control.rate
+                              : scenario->recording.rate);
     if (!s) s = soai_world_model(scenario, NULL, &w->model, &w->own_loops, report);
     if (!s) {
-        w->nq = soa_model_nq(w->model), w->nv = soa_model_nv(w->model), w->bodies = soa_model_body_count(w->model);
+        w->nq = soa_model_nq(w->model);
+        w->nv = soa_model_nv(w->model);
+        w->bodies = soa_model_body_count(w->model);
         s = soa_work_create(w->model, &w->work);
     }
     if (!s) s = soai_loops_open(w, report);
@@ -382,8 +430,9 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
             const soa_disturbance *d = &scenario->disturbances[i];
             w->disturbed[i] = soa_model_find_frame(w->model, d->frame);
             if (w->disturbed[i] < 0)
-                s = soai_scenario_fault(scenario, d->mark, SOA_E_NAME, report, "disturbance: there is no frame '%s'%s",
-                                        d->frame, soai_nearest_frame(w->model, d->frame));
+                s = soai_scenario_fault(scenario, d->mark, SOA_E_NAME, report,
+                                        "disturbance: there is no frame '%s'%s", d->frame,
+                                        soai_nearest_frame(w->model, d->frame));
         }
     }
     if (!s) s = open_success(w, report);
@@ -418,9 +467,20 @@ void soa_world_free(soa_world *w) {
     soai_springs_close(w);
     soa_work_free(w->work);
     if (w->model) soa_model_free(w->model);
-    free(w->numbers), free(w->wrenches), free(w->body_frame), free(w->actuated), free(w->events), free(w->disturbed);
-    free(w->spare_caches), free(w->block), free(w->signal_name), free(w->signal_unit), free(w->moves);
-    free(w->part_start), free(w->part_loose), free(w);
+    free(w->numbers);
+    free(w->wrenches);
+    free(w->body_frame);
+    free(w->actuated);
+    free(w->events);
+    free(w->disturbed);
+    free(w->spare_caches);
+    free(w->block);
+    free(w->signal_name);
+    free(w->signal_unit);
+    free(w->moves);
+    free(w->part_start);
+    free(w->part_loose);
+    free(w);
 }
 
 /* --- ticks ------------------------------------------------------------------------------------ */
@@ -433,7 +493,8 @@ typedef struct hands {
 } hands;
 static void add_hand(hands *h, int body, const double force[3], const double at[3], double weight) {
     int k = 0;
-    while (k < h->count && h->body[k] != body) ++k;
+    while (k < h->count && h->body[k] != body)
+        ++k;
     if (k == HANDS_MOST) return;
     if (k == h->count) h->body[h->count++] = body;
     for (int j = 0; j < 3; ++j) {
@@ -452,7 +513,8 @@ static void find_hands(const soa_world *w, int object, hands *h) {
         if (a != object && b != object) continue;
         const double sign = a == object ? 1 : -1;
         double force[3];
-        for (int j = 0; j < 3; ++j) force[j] = sign * (t->pressure * t->normal[j] + t->tangential[j]);
+        for (int j = 0; j < 3; ++j)
+            force[j] = sign * (t->pressure * t->normal[j] + t->tangential[j]);
         add_hand(h, a == object ? b : a, force, t->point, t->pressure);
     }
     for (int i = 0; i < w->loop_count; ++i) {
@@ -490,7 +552,8 @@ static double squeeze(soa_world *w, int object) {
             u[j] = middle[j] - h.at[k][j];
             length += u[j] * u[j];
         }
-        for (int j = 0; j < 3; ++j) along += h.force[k][j] * u[j] / sqrt(length + 1e-30);
+        for (int j = 0; j < 3; ++j)
+            along += h.force[k][j] * u[j] / sqrt(length + 1e-30);
         sum += along / h.count;
     }
     return sum;
@@ -506,7 +569,8 @@ static soa_status object_error(soa_world *w, double error[2]) {
     soa_status s = soa_pose(w->model, w->work, w->object, &at);
     if (!s) s = soa_pose(w->model, w->work, w->object_base, &from);
     if (s) return s;
-    const soa_frame back = soa_frame_inverse(&from), rel = soa_frame_compose(&back, &at), inv = soa_frame_inverse(goal);
+    const soa_frame back = soa_frame_inverse(&from), rel = soa_frame_compose(&back, &at),
+                    inv = soa_frame_inverse(goal);
     const soa_frame off = soa_frame_compose(&inv, &rel);
     double rho[3];
     soa_rotation_to_vector(off.R, rho);
@@ -544,7 +608,9 @@ static int count_fingers(const soa_world *w, int *touching, int *slipped, double
             *slip_worst = fmax(*slip_worst, slot->slipped - slot->before);
             slips = slips || slot->slipped - slot->before > 1e-4;
         }
-        ++count, *touching += touches, *slipped += slips;
+        ++count;
+        *touching += touches;
+        *slipped += slips;
     }
     return count;
 }
@@ -564,9 +630,12 @@ static void watch_balance(soa_world *w) {
     const double rounding = 1e3 * w->scenario->integration.absolute_tolerance;
     if (st->balance_worst <= bound * st->energy_scale + rounding) return;
     soai_warn(w, "energy-balance", "world", st->balance_worst / st->energy_scale,
-              "energy is off by this much of the largest, more than the integration explains (%.1e); use a smaller "
+              "energy is off by this much of the largest, more than the integration explains "
+              "(%.1e); use a smaller "
               "%s, or look for forces that jump",
-              bound, w->scenario->integration.method == SOA_INTEGRATE_FIXED ? "step" : "relative_tolerance");
+              bound,
+              w->scenario->integration.method == SOA_INTEGRATE_FIXED ? "step"
+                                                                     : "relative_tolerance");
 }
 
 /* Updates the figures of the summary at the state reached. */
@@ -580,7 +649,8 @@ static soa_status watch(soa_world *w) {
     for (int part = 0; part < 2; ++part) {
         double off = 0;
         for (int k = 0; k < 3; ++k) {
-            const double d = h[3 * part + k] - st->momentum_start[3 * part + k] - ledger[SOAI_IMPULSE + 3 * part + k];
+            const double d = h[3 * part + k] - st->momentum_start[3 * part + k] -
+                             ledger[SOAI_IMPULSE + 3 * part + k];
             off += d * d;
         }
         st->momentum_worst[part] = fmax(st->momentum_worst[part], sqrt(off));
@@ -594,29 +664,36 @@ static soa_status watch(soa_world *w) {
     /* Once all fingers touch, they must keep touching. */
     if (fingers && soai_controller_counting(w)) {
         if (touching == fingers && !st->grasped) {
-            st->grasped = 1, slipped = 0;
-            for (int k = 0; k < w->slot_count; ++k) w->slots[k].before = w->slots[k].slipped;
+            st->grasped = 1;
+            slipped = 0;
+            for (int k = 0; k < w->slot_count; ++k)
+                w->slots[k].before = w->slots[k].slipped;
         }
         const int lost = fingers - touching;
         if (st->grasped && lost > st->fingers_lost) st->fingers_lost = lost;
         if (st->grasped && slipped > st->fingers_slipped) st->fingers_slipped = slipped;
     }
     if (ask->object &&
-        w->state->t >= (double)soai_last_tick(w, w->scenario->duration) * w->tick_length - ask->hold - 1e-9) {
+        w->state->t >=
+            (double)soai_last_tick(w, w->scenario->duration) * w->tick_length - ask->hold - 1e-9) {
         double error[2];
         if ((s = soai_loops_feel(w)) || (s = object_error(w, error))) return s;
         const double f = squeeze(w, w->object);
         if (!(error[0] <= st->position_worst)) st->position_worst = error[0];
         if (!(error[1] <= st->attitude_worst)) st->attitude_worst = error[1];
-        st->squeeze_least = fmin(st->squeeze_least, f), st->squeeze_most = fmax(st->squeeze_most, f);
-        st->squeeze_sum += f, ++st->hold_samples;
+        st->squeeze_least = fmin(st->squeeze_least, f);
+        st->squeeze_most = fmax(st->squeeze_most, f);
+        st->squeeze_sum += f;
+        ++st->hold_samples;
     }
     if ((s = soai_energy(w, w->q, w->y + w->at_v, &kinetic, &potential))) return s;
-    const double balance = kinetic + potential - st->energy_start - ledger[SOAI_SUPPLIED] + ledger[SOAI_VISCOUS] -
-                           ledger[SOAI_RUBBED] - ledger[SOAI_STOPPED] - ledger[SOAI_CONTACT] - ledger[SOAI_DISTURBED];
+    const double balance = kinetic + potential - st->energy_start - ledger[SOAI_SUPPLIED] +
+                           ledger[SOAI_VISCOUS] - ledger[SOAI_RUBBED] - ledger[SOAI_STOPPED] -
+                           ledger[SOAI_CONTACT] - ledger[SOAI_DISTURBED];
     st->balance_worst = fmax(st->balance_worst, fabs(balance));
     st->energy_scale = fmax(st->energy_scale, fmax(kinetic, fabs(potential)));
-    for (int k = 0; k < SOAI_IMPULSE; ++k) st->energy_scale = fmax(st->energy_scale, fabs(ledger[k]));
+    for (int k = 0; k < SOAI_IMPULSE; ++k)
+        st->energy_scale = fmax(st->energy_scale, fabs(ledger[k]));
     watch_balance(w);
     return SOA_OK;
 }
@@ -641,7 +718,9 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
         ++w->state->tick;
         soai_watchdog(w);
         s = watch(w);
-        if (s) soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s", w->state->t, soa_status_text(s));
+        if (s)
+            soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s", w->state->t,
+                        soa_status_text(s));
     }
     if (s) {
         w->failed = s;
@@ -654,7 +733,8 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
 
 soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void *user) {
     if (!w || !w->scenario->control.external) return SOA_E_ARGUMENT;
-    w->torque_fn = torque, w->torque_user = user;
+    w->torque_fn = torque;
+    w->torque_user = user;
     if (!torque) memset(w->tau, 0, (size_t)w->nv * sizeof *w->tau);
     return SOA_OK;
 }
@@ -699,7 +779,8 @@ int soa_world_contacts(const soa_world *w, soa_world_contact *out, int most) {
                                      .distance = t->distance,
                                      .pressure = t->pressure,
                                      .sliding = t->sliding};
-        memcpy(out[i].point, t->point, sizeof t->point), memcpy(out[i].normal, t->normal, sizeof t->normal);
+        memcpy(out[i].point, t->point, sizeof t->point);
+        memcpy(out[i].normal, t->normal, sizeof t->normal);
         memcpy(out[i].tangential, t->tangential, sizeof t->tangential);
     }
     return w->touch_count;
@@ -713,7 +794,8 @@ soa_status soa_world_get_shape(const soa_world *w, int index, soa_world_shape *o
     soa_frame_info info;
     const soa_status status = soa_model_frame(w->model, s->frame, &info);
     if (status) return status;
-    *out = (soa_world_shape){s->name, s->group, s->body, soa_frame_compose(&info.placement, &s->place), &s->shape};
+    *out = (soa_world_shape){s->name, s->group, s->body,
+                             soa_frame_compose(&info.placement, &s->place), &s->shape};
     return SOA_OK;
 }
 int soa_world_pair_count(const soa_world *w) {
@@ -754,7 +836,9 @@ static int all_finite(const double *x, size_t n) {
  * valid. */
 static int state_fits(const soa_world *w) {
     const soai_state *state = w->state;
-    if (state->tick < 0 || state->tick > (int64_t)1 << 53 || state->t != (double)state->tick * w->tick_length) return 0;
+    if (state->tick < 0 || state->tick > (int64_t)1 << 53 ||
+        state->t != (double)state->tick * w->tick_length)
+        return 0;
     if (!(state->step >= 0 && state->step < INFINITY)) return 0;
     if (!all_finite(w->y, (size_t)w->y_count) || !all_finite(w->tau, (size_t)w->nv)) return 0;
     if (!all_finite(w->turns, 6 * (size_t)w->loop_count)) return 0;
@@ -787,8 +871,11 @@ soa_status soa_world_restore_state(soa_world *w, const void *memory, size_t size
         soai_loops_recount(w);
         soai_peek(w);
     } else {
-        w->stored_start = head.stored_start, w->t_opened = head.t, w->wall = 0;
-        w->event_count = 0, w->failed = SOA_OK;
+        w->stored_start = head.stored_start;
+        w->t_opened = head.t;
+        w->wall = 0;
+        w->event_count = 0;
+        w->failed = SOA_OK;
     }
     free(before);
     return s;
@@ -799,25 +886,36 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     const soai_stats *st = &w->state->stats;
     const double *ledger = w->y + w->at_ledger;
     memset(out, 0, sizeof *out);
-    out->t = w->state->t, out->wall_time = w->wall, out->ticks = w->state->tick;
+    out->t = w->state->t;
+    out->wall_time = w->wall;
+    out->ticks = w->state->tick;
     out->real_time_factor = w->wall > 0 ? (w->state->t - w->t_opened) / w->wall : 0;
-    out->steps = st->steps, out->rejected = st->rejected, out->evaluations = st->evaluations;
-    out->touches = st->touches, out->releases = st->releases, out->slips = st->slips, out->saves = st->saves;
+    out->steps = st->steps;
+    out->rejected = st->rejected;
+    out->evaluations = st->evaluations;
+    out->touches = st->touches;
+    out->releases = st->releases;
+    out->slips = st->slips;
+    out->saves = st->saves;
     soa_status s = soai_energy(w, w->y, w->y + w->at_v, &out->kinetic, &out->potential);
     /* After a failed tick the state may be one where touches cannot be computed. */
     const int looked = soai_peek(w) == SOA_OK;
-    for (int i = 0; i < w->touch_count; ++i) out->stored += w->touch[i].stored;
+    for (int i = 0; i < w->touch_count; ++i)
+        out->stored += w->touch[i].stored;
     /* +0.0: never print -0. */
     out->supplied = ledger[SOAI_SUPPLIED] + 0.0;
-    out->viscous = ledger[SOAI_VISCOUS] + 0.0, out->rubbed = ledger[SOAI_RUBBED] + 0.0;
-    out->stopped = ledger[SOAI_STOPPED] + 0.0, out->contact = ledger[SOAI_CONTACT] + 0.0;
+    out->viscous = ledger[SOAI_VISCOUS] + 0.0;
+    out->rubbed = ledger[SOAI_RUBBED] + 0.0;
+    out->stopped = ledger[SOAI_STOPPED] + 0.0;
+    out->contact = ledger[SOAI_CONTACT] + 0.0;
     out->disturbed = ledger[SOAI_DISTURBED] + 0.0;
     out->energy_error_rel = st->energy_scale > 0 ? st->balance_worst / st->energy_scale : 0;
     out->contact_created = st->created_worst;
     out->is_free = w->is_free;
     for (int k = 0; k < 2; ++k)
         if (st->momentum_scale[k] > 0)
-            out->momentum_error_rel = fmax(out->momentum_error_rel, st->momentum_worst[k] / st->momentum_scale[k]);
+            out->momentum_error_rel =
+                fmax(out->momentum_error_rel, st->momentum_worst[k] / st->momentum_scale[k]);
     out->closure_error = st->closure_worst;
     out->phase = soa_world_phase(w);
     out->warnings = soa_world_warnings(w, &out->warning_count);
@@ -832,10 +930,14 @@ soa_status soa_world_summarise(soa_world *w, soa_world_summary *out) {
     out->judged = ask->object != NULL;
     if (out->judged) {
         double error[2];
-        out->position_error_m = st->position_worst, out->attitude_error_deg = st->attitude_worst * 57.29577951308232;
-        if (!st->hold_samples && looked && !object_error(w, error))
-            out->position_error_m = error[0], out->attitude_error_deg = error[1] * 57.29577951308232;
-        out->fingers_lost = st->fingers_lost, out->fingers_slipped = st->fingers_slipped;
+        out->position_error_m = st->position_worst;
+        out->attitude_error_deg = st->attitude_worst * 57.29577951308232;
+        if (!st->hold_samples && looked && !object_error(w, error)) {
+            out->position_error_m = error[0];
+            out->attitude_error_deg = error[1] * 57.29577951308232;
+        }
+        out->fingers_lost = st->fingers_lost;
+        out->fingers_slipped = st->fingers_slipped;
         int touching = 0, slipped = 0;
         double slip = 0;
         if (ask->fingers) out->finger_count = count_fingers(w, &touching, &slipped, &slip);

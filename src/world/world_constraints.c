@@ -36,17 +36,18 @@ static const double jump_ratio = 20;
 enum { LEADING_STEPS = 100 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
-static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what, const char *name,
-                             soa_mark mark, int *frame, soa_report *report) {
+static soa_status find_frame(const soa_scenario *sc, const soa_model *model, const char *what,
+                             const char *name, soa_mark mark, int *frame, soa_report *report) {
     *frame = !name || !strcmp(name, "world") ? 0 : soa_model_find_frame(model, name);
     if (*frame >= 0) return SOA_OK;
-    return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no frame '%s'%s", what, name,
+    return soai_scenario_fault(sc, mark, SOA_E_NAME, report,
+                               "constraint '%s': there is no frame '%s'%s", what, name,
                                soai_nearest_frame(model, name));
 }
 
 /* Converts constraint i of the scenario, with the model's numbers of frames and joints. */
-static soa_status scenario_constraint(const soa_scenario *sc, const soa_model *model, int i, soa_mark mark,
-                                      soa_constraint_def *def, soa_report *report) {
+static soa_status scenario_constraint(const soa_scenario *sc, const soa_model *model, int i,
+                                      soa_mark mark, soa_constraint_def *def, soa_report *report) {
     const char *what = def->name ? def->name : "";
     for (int side = 0; side < 2; ++side) {
         const char *name = sc->constraint_frames ? sc->constraint_frames[2 * i + side] : NULL;
@@ -59,8 +60,9 @@ static soa_status scenario_constraint(const soa_scenario *sc, const soa_model *m
         if (!name) continue;
         def->coordinate[k] = soa_model_find_joint(model, name);
         if (def->coordinate[k] < 0)
-            return soai_scenario_fault(sc, mark, SOA_E_NAME, report, "constraint '%s': there is no joint '%s'%s", what,
-                                       name, soai_nearest_joint(model, name));
+            return soai_scenario_fault(sc, mark, SOA_E_NAME, report,
+                                       "constraint '%s': there is no joint '%s'%s", what, name,
+                                       soai_nearest_joint(model, name));
     }
     return SOA_OK;
 }
@@ -70,25 +72,31 @@ static soa_mark mark_of(const soa_scenario *sc, const soa_constraint_list *own, 
     return i >= 0 && sc->constraint_marks ? sc->constraint_marks[i] : (soa_mark){0};
 }
 
-soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, const soa_constraint_list *own,
-                             soa_constraints **out, soa_report *report) {
+soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model,
+                             const soa_constraint_list *own, soa_constraints **out,
+                             soa_report *report) {
     const int count = own->count + sc->constraint_count;
     int rows = 0;
     *out = NULL;
     if (!count) return SOA_OK;
-    for (int i = 0; i < own->count; ++i) rows += soa_constraint_def_row_count(&own->defs[i]);
-    for (int i = 0; i < sc->constraint_count; ++i) rows += soa_constraint_def_row_count(&sc->constraints[i]);
+    for (int i = 0; i < own->count; ++i)
+        rows += soa_constraint_def_row_count(&own->defs[i]);
+    for (int i = 0; i < sc->constraint_count; ++i)
+        rows += soa_constraint_def_row_count(&sc->constraints[i]);
     const soa_constraint_capacity capacity = {count, rows, 1};
     soa_status s = soa_constraints_create(model, &capacity, out);
     if (s == SOA_E_ARGUMENT)
-        return soai_scenario_fault(sc, (soa_mark){0}, s, report,
-                                   "%d constraints with %d rows on %d coordinates are more than there is room for",
-                                   count, rows, soa_model_nv(model));
+        return soai_scenario_fault(
+            sc, (soa_mark){0}, s, report,
+            "%d constraints with %d rows on %d coordinates are more than there is room for", count,
+            rows, soa_model_nv(model));
     for (int i = 0; !s && i < count; ++i) {
         const soa_mark mark = mark_of(sc, own, i);
         soa_constraint_def def = i < own->count ? own->defs[i] : sc->constraints[i - own->count];
         soa_report inner = {.body = -1};
-        if (i >= own->count && (s = scenario_constraint(sc, model, i - own->count, mark, &def, report))) break;
+        if (i >= own->count &&
+            (s = scenario_constraint(sc, model, i - own->count, mark, &def, report)))
+            break;
         def.friction = 0; /* handled by soai_loops_friction */
         s = soa_constraints_add(*out, &def, NULL, &inner);
         if (s) soai_scenario_fault(sc, mark, s, report, "%s", inner.text);
@@ -103,7 +111,8 @@ soa_status soai_loops_create(const soa_scenario *sc, const soa_model *model, con
 /* Friction in the definition of constraint `number`. */
 static double friction_of(const soa_world *w, int number) {
     const soa_constraint_list *own = &w->own_loops;
-    return number < own->count ? own->defs[number].friction : w->scenario->constraints[number - own->count].friction;
+    return number < own->count ? own->defs[number].friction
+                               : w->scenario->constraints[number - own->count].friction;
 }
 
 soa_status soai_loops_open(soa_world *w, soa_report *report) {
@@ -121,7 +130,9 @@ soa_status soai_loops_open(soa_world *w, soa_report *report) {
         soa_constraints_get_def(w->constraints, i, &def);
         loop->kind = def.kind;
         loop->free = def.kind == SOA_LOOP ? 6 - soa_constraint_def_row_count(&def) : 0;
-        loop->turns = def.kind == SOA_LOOP && def.joint != SOA_SPHERICAL && def.joint != SOA_FREE ? loop->free : 0;
+        loop->turns = def.kind == SOA_LOOP && def.joint != SOA_SPHERICAL && def.joint != SOA_FREE
+                          ? loop->free
+                          : 0;
         loop->name = soa_constraints_name(w->constraints, i);
         loop->mark = mark_of(w->scenario, &w->own_loops, i);
         for (int side = 0; side < 2 && def.kind != SOA_RATIO; ++side) {
@@ -135,7 +146,8 @@ soa_status soai_loops_open(soa_world *w, soa_report *report) {
             loop->part[side] = on_body ? soai_part_of(w, body.joint) : -1; /* -1: the world */
         }
         const double friction = friction_of(w, i);
-        for (int k = 0; friction > 0 && k < loop->free; ++k) w->cuts[w->cut_count++] = (soai_cut){i, k, friction};
+        for (int k = 0; friction > 0 && k < loop->free; ++k)
+            w->cuts[w->cut_count++] = (soai_cut){i, k, friction};
     }
     return SOA_OK;
 }
@@ -151,7 +163,8 @@ void soai_loops_close(soa_world *w) {
 /* Nonzero if a constraint ties something to the world. */
 int soai_loops_hold_world(const soa_world *w) {
     for (int i = 0; i < w->loop_count; ++i)
-        if (w->loops[i].kind != SOA_RATIO && (!w->loops[i].body[0] || !w->loops[i].body[1])) return 1;
+        if (w->loops[i].kind != SOA_RATIO && (!w->loops[i].body[0] || !w->loops[i].body[1]))
+            return 1;
     return 0;
 }
 
@@ -159,7 +172,8 @@ int soai_loops_hold_world(const soa_world *w) {
 /* The constraint with the largest error at q; off: that error. */
 static soa_status worst_loop(soa_world *w, const double *q, int *worst, double *off) {
     double *g = w->lambda; /* room for as many numbers */
-    const soa_status s = soa_constraints_evaluate(w->constraints, w->work, &(soa_input){.q = q}, g, NULL, NULL, NULL);
+    const soa_status s = soa_constraints_evaluate(w->constraints, w->work, &(soa_input){.q = q}, g,
+                                                  NULL, NULL, NULL);
     *worst = 0;
     *off = 0;
     for (int i = 0; !s && i < w->loop_count; ++i) {
@@ -175,16 +189,18 @@ static soa_status worst_loop(soa_world *w, const double *q, int *worst, double *
     return s;
 }
 
-static soa_status refuse_move(soa_world *w, const double *before, int coordinate, double move, soa_report *report) {
+static soa_status refuse_move(soa_world *w, const double *before, int coordinate, double move,
+                              soa_report *report) {
     int worst = 0;
     double off = 0;
     const soa_status s = worst_loop(w, before, &worst, &off);
     if (s) return s;
     const soai_loop *loop = &w->loops[worst];
-    return soai_scenario_fault(w->scenario, loop->mark, SOA_E_NO_CONVERGENCE, report,
-                               "loop '%.60s' is open by %.3g (m or rad) at the start; closing it would move '%.60s' by "
-                               "%.3g, beyond assembly_bound %g",
-                               loop->name, off, soai_coordinate_name(w, coordinate), move, w->scenario->assembly_bound);
+    return soai_scenario_fault(
+        w->scenario, loop->mark, SOA_E_NO_CONVERGENCE, report,
+        "loop '%.60s' is open by %.3g (m or rad) at the start; closing it would move '%.60s' by "
+        "%.3g, beyond assembly_bound %g",
+        loop->name, off, soai_coordinate_name(w, coordinate), move, w->scenario->assembly_bound);
 }
 
 /* Lists the coordinates that the assembly moved by more than rounding. */
@@ -210,7 +226,8 @@ static soa_status note_moves(soa_world *w, const double *before) {
 static soa_status note_rates(soa_world *w, const double *before) {
     for (int i = 0; i < w->nv; ++i) {
         const double to = w->y[w->at_v + i];
-        if (!w->given_rate[i] || fabs(to - before[i]) <= moved_least * (1 + fabs(before[i]))) continue;
+        if (!w->given_rate[i] || fabs(to - before[i]) <= moved_least * (1 + fabs(before[i])))
+            continue;
         char name[140];
         snprintf(name, sizeof name, "rate of %.120s", soai_coordinate_name(w, i));
         const soa_status s = soai_note_move(w, name, before[i], to);
@@ -221,11 +238,13 @@ static soa_status note_rates(soa_world *w, const double *before) {
 
 /* Checks that a small step of the leading joints moves the others by a small step too. Otherwise
  * the machine has jumped to another branch. */
-static soa_status stays_near(soa_world *w, const double *from, const double *to, const double *way) {
+static soa_status stays_near(soa_world *w, const double *from, const double *to,
+                             const double *way) {
     double *moved = w->torque;
     double led = 0;
     const soa_status s = soa_q_difference(w->model, from, to, moved);
-    for (int i = 0; i < w->nv; ++i) led = fmax(led, fabs(way[i]) / LEADING_STEPS);
+    for (int i = 0; i < w->nv; ++i)
+        led = fmax(led, fabs(way[i]) / LEADING_STEPS);
     for (int i = 0; !s && i < w->nv; ++i)
         if (!(fabs(moved[i]) <= jump_most + jump_ratio * led)) return SOA_E_NO_CONVERGENCE;
     return s;
@@ -242,8 +261,10 @@ static soa_status lead_positions(soa_world *w, int *led) {
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info info;
         soa_model_body(w->model, b, &info);
-        if (info.type == SOA_FREE) memcpy(at + info.q_index, w->y + info.q_index, (size_t)info.nq * sizeof *at);
-        for (int k = 0; k < info.nv && info.type != SOA_FREE; ++k) *led += w->given[info.v_index + k];
+        if (info.type == SOA_FREE)
+            memcpy(at + info.q_index, w->y + info.q_index, (size_t)info.nq * sizeof *at);
+        for (int k = 0; k < info.nv && info.type != SOA_FREE; ++k)
+            *led += w->given[info.v_index + k];
     }
     double *next = w->y_scratch[1];
     soa_status s = *led ? SOA_OK : SOA_E_NO_CONVERGENCE;
@@ -275,7 +296,8 @@ static soa_status release_one(soa_world *w, const double *before) {
         double move = INFINITY;
         if (!w->given[i]) continue;
         w->given[i] = 0;
-        if (!lead_positions(w, &led) && !soa_q_difference(w->model, before, w->y, w->qdd)) move = fabs(w->qdd[i]);
+        if (!lead_positions(w, &led) && !soa_q_difference(w->model, before, w->y, w->qdd))
+            move = fabs(w->qdd[i]);
         w->given[i] = 1;
         if (move <= least) {
             least = move;
@@ -289,10 +311,10 @@ static soa_status release_one(soa_world *w, const double *before) {
 }
 
 static void warn_of_branch(soa_world *w) {
-    soai_warn(
-        w, "assembly-branch", w->loops[0].name, NAN,
-        "the loops close with the positions that are given, but not by a way from the neutral position; if the machine "
-        "is on the wrong branch, give the position of one more of its joints");
+    soai_warn(w, "assembly-branch", w->loops[0].name, NAN,
+              "the loops close with the positions that are given, but not by a way from the "
+              "neutral position; if the machine "
+              "is on the wrong branch, give the position of one more of its joints");
 }
 
 static soa_status close_positions(soa_world *w, soa_report *report) {
@@ -311,7 +333,8 @@ static soa_status close_positions(soa_world *w, soa_report *report) {
         double *move = w->qdd;
         if (!s) s = soa_q_difference(w->model, before, w->y, move);
         for (int i = 0; !s && i < w->nv; ++i)
-            if (w->given[i] && w->scenario->assembly_bound > 0 && !(fabs(move[i]) <= w->scenario->assembly_bound))
+            if (w->given[i] && w->scenario->assembly_bound > 0 &&
+                !(fabs(move[i]) <= w->scenario->assembly_bound))
                 return refuse_move(w, before, i, move[i], report);
     }
     if (!s) s = soa_closed_project(w->constraints, w->work, 0, w->y, NULL, NULL);
@@ -319,7 +342,8 @@ static soa_status close_positions(soa_world *w, soa_report *report) {
     int worst = 0;
     double off = 0;
     worst_loop(w, before, &worst, &off);
-    return soai_scenario_fault(w->scenario, w->loops[worst].mark, s, report, "the loops do not close at the start: %s",
+    return soai_scenario_fault(w->scenario, w->loops[worst].mark, s, report,
+                               "the loops do not close at the start: %s",
                                inner.text[0] ? inner.text : soa_status_text(s));
 }
 
@@ -328,11 +352,14 @@ static soa_status close_rates(soa_world *w, soa_report *report) {
     double *before = w->torque; /* scratch until the first step */
     double left = 0;
     memcpy(before, v, (size_t)w->nv * sizeof *v);
-    soa_status s = soa_closed_project_rates(w->constraints, w->work, 0, w->y, w->given_rate, v, &left);
-    if (s == SOA_E_INCONSISTENT || !s) s = soa_closed_project(w->constraints, w->work, 0, w->y, v, NULL);
+    soa_status s =
+        soa_closed_project_rates(w->constraints, w->work, 0, w->y, w->given_rate, v, &left);
+    if (s == SOA_E_INCONSISTENT || !s)
+        s = soa_closed_project(w->constraints, w->work, 0, w->y, v, NULL);
     if (s)
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
-                                   "no rates at the start meet the loops' equations: %s", soa_status_text(s));
+                                   "no rates at the start meet the loops' equations: %s",
+                                   soa_status_text(s));
     return note_rates(w, before);
 }
 
@@ -340,7 +367,8 @@ static soa_status close_rates(soa_world *w, soa_report *report) {
 static soa_status count_turns(soa_world *w) {
     soa_status s = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
     for (int i = 0; !s && i < w->loop_count; ++i)
-        if (w->loops[i].turns) s = soa_constraints_joint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
+        if (w->loops[i].turns)
+            s = soa_constraints_joint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
     return s ? s : soai_loops_recount(w);
 }
 
@@ -356,7 +384,8 @@ static soa_status refuse_flat_discs(soa_world *w, soa_report *report) {
             at[side] = soa_frame_compose(&at[side], &loop->place[side]);
         }
         double up = 0;
-        for (int k = 0; k < 3; ++k) up += at[0].R[3 * k + 2] * at[1].R[3 * k + 2];
+        for (int k = 0; k < 3; ++k)
+            up += at[0].R[3 * k + 2] * at[1].R[3 * k + 2];
         if (!s && !(fabs(up) < cos(lean_least)))
             return soai_scenario_fault(
                 w->scenario, loop->mark, SOA_E_SINGULAR, report,
@@ -376,11 +405,13 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
     if (s) return s;
     soa_closed_report found;
     w->fresh = 1;
-    s = soa_closed_fd(w->constraints, w->work, NULL, &(soa_input){.q = w->y, .v = w->y + w->at_v}, w->qdd, NULL, &found);
+    s = soa_closed_fd(w->constraints, w->work, NULL, &(soa_input){.q = w->y, .v = w->y + w->at_v},
+                      w->qdd, NULL, &found);
     if (s && s != SOA_E_SINGULAR) {
         w->body = soa_work_failed_body(w->work);
-        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report, "the closed machine cannot move: %s%s%s",
-                                   soa_status_text(s), found.text[0] ? "; " : "", found.text);
+        return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
+                                   "the closed machine cannot move: %s%s%s", soa_status_text(s),
+                                   found.text[0] ? "; " : "", found.text);
     }
     w->state->rank_most = found.rank;
     w->closed_rows = found.rows;
@@ -399,7 +430,9 @@ soa_status soai_loops_recount(soa_world *w) {
 /* --- motion ----------------------------------------------------------------------------------- */
 /* Applies friction of cut joints as efforts. Their springs are at the end of y. */
 static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate, double *rubbed) {
-    soa_status s = soa_constraints_evaluate(w->constraints, w->work, &(soa_input){.q = w->q, .v = y + w->at_v, .t = t}, NULL, NULL, NULL, NULL);
+    soa_status s = soa_constraints_evaluate(w->constraints, w->work,
+                                            &(soa_input){.q = w->q, .v = y + w->at_v, .t = t}, NULL,
+                                            NULL, NULL, NULL);
     for (int i = 0; !s && i < w->cut_count;) {
         const int number = w->cuts[i].loop;
         double speed[6];
@@ -410,7 +443,8 @@ static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate
             const double v = speed[cut->coordinate];
             const double k = cut->friction / joint_give;
             const double spring = y[w->at_cuts + i];
-            const double rub = fmin(fmax(-k * spring - joint_calm * k * v, -cut->friction), cut->friction);
+            const double rub =
+                fmin(fmax(-k * spring - joint_calm * k * v, -cut->friction), cut->friction);
             const double use = k * fabs(spring) / cut->friction;
             effort[cut->coordinate] = rub;
             *rubbed += rub * v;
@@ -427,7 +461,8 @@ void soai_loops_keep(const soa_world *w, double *y) {
     }
 }
 
-soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wrench_count, double *rate) {
+soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wrench_count,
+                                 double *rate) {
     double *ledger = rate + w->at_ledger;
     double rubbed = 0;
     soa_status s = w->cut_count ? rub_cuts(w, t, y, rate, &rubbed) : SOA_OK;
@@ -444,7 +479,14 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
         o.consistency = stage_disagree;
     }
     w->fresh = 0;
-    s = soa_closed_fd(w->constraints, w->work, &o, &(soa_input){.q = w->q, .v = y + w->at_v, .tau = w->torque, .wrenches = w->wrenches, .wrench_count = wrench_count, .t = t}, w->qdd, w->feeling ? w->lambda : NULL, &found);
+    s = soa_closed_fd(w->constraints, w->work, &o,
+                      &(soa_input){.q = w->q,
+                                   .v = y + w->at_v,
+                                   .tau = w->torque,
+                                   .wrenches = w->wrenches,
+                                   .wrench_count = wrench_count,
+                                   .t = t},
+                      w->qdd, w->feeling ? w->lambda : NULL, &found);
     if (s) return s;
     if (accepted && found.rank > w->state->rank_most) w->state->rank_most = found.rank;
     double supplied = 0;
@@ -466,13 +508,16 @@ soa_status soai_loops_settle(soa_world *w, double t, double *y) {
     s = soa_kinematics(w->model, w->work, y, y + w->at_v, NULL);
     if (!s) s = soa_constraints_follow_turns(w->constraints, w->work);
     for (int i = 0; !s && i < w->loop_count; ++i)
-        if (w->loops[i].turns) s = soa_constraints_joint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
+        if (w->loops[i].turns)
+            s = soa_constraints_joint_coordinates(w->constraints, w->work, i, w->turns + 6 * i);
     return s;
 }
 
-soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic, double *potential) {
-    soa_status s = w->constraints ? soa_closed_energy(w->constraints, w->work, q, v, kinetic, potential)
-                                  : soa_energy(w->model, w->work, q, v, kinetic, potential);
+soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic,
+                       double *potential) {
+    soa_status s = w->constraints
+                       ? soa_closed_energy(w->constraints, w->work, q, v, kinetic, potential)
+                       : soa_energy(w->model, w->work, q, v, kinetic, potential);
     if (s || !w->spring_count) return s;
     double springs = 0;
     s = soa_kinematics(w->model, w->work, q, v, NULL);
@@ -508,7 +553,8 @@ soa_status soai_loops_feel(soa_world *w) {
         soa_constraints_row_range(w->constraints, i, &first, &count);
         loop->lambda = count ? w->lambda[first] : 0;
         if (loop->kind != SOA_RATIO)
-            s = soa_constraints_wrench(w->constraints, i, w->lambda, loop->wrench[0], loop->wrench[1]);
+            s = soa_constraints_wrench(w->constraints, i, w->lambda, loop->wrench[0],
+                                       loop->wrench[1]);
     }
     const soa_status looked = soai_peek(w);
     for (int i = 0; !s && !looked && i < w->loop_count; ++i)
@@ -522,13 +568,15 @@ void soai_loop_point(const soai_loop *loop, int side, double point[3]) {
     const soa_frame *at = &loop->at[side];
     const double *p = loop->place[side].p;
     for (int k = 0; k < 3; ++k)
-        point[k] = at->p[k] + at->R[3 * k] * p[0] + at->R[3 * k + 1] * p[1] + at->R[3 * k + 2] * p[2];
+        point[k] =
+            at->p[k] + at->R[3 * k] * p[0] + at->R[3 * k + 1] * p[1] + at->R[3 * k + 2] * p[2];
 }
 /* Wrench on the body of one side, moved from the frame's origin to `point`. */
 void soai_loop_wrench(const soai_loop *loop, int side, const double point[3], double out[6]) {
     const double *f = loop->wrench[side];
     double r[3];
-    for (int k = 0; k < 3; ++k) r[k] = loop->at[side].p[k] - point[k];
+    for (int k = 0; k < 3; ++k)
+        r[k] = loop->at[side].p[k] - point[k];
     for (int k = 0; k < 3; ++k) {
         const int i = (k + 1) % 3;
         const int j = (k + 2) % 3;

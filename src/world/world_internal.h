@@ -40,15 +40,17 @@ typedef struct soai_estimate {
 /* Makes one model of all parts, and lists the constraints of their models (soa_constraint_list_free
  * releases them). Frames, joints and constraints are named "part.name". The frame of a body given
  * in the scenario has the part's name. */
-soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate, const soa_model **model,
-                            soa_constraint_list *loops, soa_report *report);
+soa_status soai_world_model(const soa_scenario *scenario, const soai_estimate *estimate,
+                            const soa_model **model, soa_constraint_list *loops,
+                            soa_report *report);
 /* recut.c: replaces a part's model and loops by ones with another spanning tree if the scenario
  * names a joint that is cut. */
 soa_status soai_recut(const soa_scenario *scenario, const soa_part *part, const soa_model **model,
                       soa_constraint_list *loops, soa_report *report);
 /* Reports a mistake at `mark` of the scenario's file. */
-soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status, soa_report *report,
-                               const char *format, ...) __attribute__((format(printf, 5, 6)));
+soa_status soai_scenario_fault(const soa_scenario *scenario, soa_mark mark, soa_status status,
+                               soa_report *report, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* --- contact.c -------------------------------------------------------------------------------- */
 typedef struct soai_solid { /* a shape at its place */
@@ -98,8 +100,8 @@ typedef struct soai_slot {
 } soai_slot;
 /* True if a solid has this name or belongs to this group or link. */
 int soai_in_group(const soai_solid *solid, const char *name);
-soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate, double *force, double *stored,
-                              int *saved);
+soa_status soai_contact_force(const soa_contact_pair *law, double distance, double rate,
+                              double *force, double *stored, int *saved);
 
 /* --- world_constraints.c ---------------------------------------------------------------------- */
 /* A constraint between two bodies. For RATIO only lambda is used. */
@@ -203,7 +205,8 @@ struct soa_world {
     char redundancy[256];              /* which constraints are redundant at the start; or empty */
     int nq, nv, bodies;
     /* nv numbers each. */
-    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *stop_soft, *effort;
+    double *friction_up, *friction_down, *damping, *lower, *upper, *stop_k, *stop_c, *stop_soft,
+        *effort;
     unsigned char *actuated, *angle; /* nv; nq: it is an angle */
     int *v_of_q;
     int *body_frame; /* bodies + 1 */
@@ -303,8 +306,8 @@ struct soa_world {
 soa_status soai_motion(soa_world *w, double t, const double *y, double *rate);
 /* Finds the touches at (t, y), into w->touch. */
 soa_status soai_look(soa_world *w, double t, const double *y);
-soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass, double inertia[6],
-                         double sums[2]);
+soa_status soai_momentum(soa_world *w, const double *y, double h[6], double com[3], double *mass,
+                         double inertia[6], double sums[2]);
 soa_status soai_solver_open(soa_world *w, soa_report *report);
 soa_status soai_advance(soa_world *w, double end, soa_report *report);
 /* stability.c: at the start of a tick with fixed steps, warns if the fastest motion is beyond their
@@ -396,20 +399,21 @@ soa_status soai_choose_motors(soa_world *w, soa_report *report);
 /* Keeps of `own` (nv flags) only what the action's `joints` choose among the joints of `part`.
  * `what` is the action's name. An entry is refused if it names no joint, only joints without
  * motors, or no joint in `own`. */
-soa_status soai_choose_own(const soa_world *w, const soa_action *action, const char *part, const char *what,
-                           unsigned char *own, soa_report *report);
+soa_status soai_choose_own(const soa_world *w, const soa_action *action, const char *part,
+                           const char *what, unsigned char *own, soa_report *report);
 /* Flags the motors of a part and returns their number. */
 int soai_motors_of(const soa_world *w, const char *part, unsigned char *own);
 /* warnings.c: the format says what was found and what to do; a repeated code and name keep their
  * worst value */
-void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+void soai_warn(soa_world *w, const char *code, const char *name, double value, const char *format,
+               ...) __attribute__((format(printf, 5, 6)));
 int soai_warnings_fit(const soa_world *w);
 soa_status soai_note_move(soa_world *w, const char *name, double from, double to);
 /* world_constraints.c */
 /* Makes the constraints of a scenario for a model of its parts; NULL if there are none. */
-soa_status soai_loops_create(const soa_scenario *scenario, const soa_model *model, const soa_constraint_list *own,
-                             soa_constraints **out, soa_report *report);
+soa_status soai_loops_create(const soa_scenario *scenario, const soa_model *model,
+                             const soa_constraint_list *own, soa_constraints **out,
+                             soa_report *report);
 soa_status soai_loops_open(soa_world *w, soa_report *report);
 void soai_loops_close(soa_world *w);
 int soai_loops_hold_world(const soa_world *w);
@@ -417,14 +421,16 @@ soa_status soai_loops_start(soa_world *w, soa_report *report); /* closes the loo
 soa_status soai_loops_recount(soa_world *w);                   /* call after w->turns was read */
 /* Computes w->qdd at (t, y), and adds the contributions of cut joints to the rates of the ledger
  * and of their springs. w->q, w->torque and w->wrenches must be ready. */
-soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wrench_count, double *rate);
+soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wrench_count,
+                                 double *rate);
 soa_status soai_loops_settle(soa_world *w, double t, double *y);
 void soai_loops_keep(const soa_world *w, double *y);
 soa_status soai_loops_feel(soa_world *w);
 void soai_loop_point(const soai_loop *loop, int side, double point[3]);
 void soai_loop_wrench(const soai_loop *loop, int side, const double point[3], double out[6]);
 /* Energies, including those of springs and rotors of cut joints. */
-soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic, double *potential);
+soa_status soai_energy(soa_world *w, const double *q, const double *v, double *kinetic,
+                       double *potential);
 /* springs.c: all except soai_springs_open need the kinematics of the state */
 soa_status soai_springs_open(soa_world *w, soa_report *report);
 void soai_springs_close(soa_world *w);

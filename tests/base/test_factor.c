@@ -21,12 +21,15 @@ static double worst_of(int n, const double *a, const double *b) {
 /* m x n of a given rank */
 static void of_rank(int m, int n, int rank, double *A) {
     double L[MOST * MOST], R[MOST * MOST];
-    for (int i = 0; i < m * rank; ++i) L[i] = uniform();
-    for (int i = 0; i < rank * n; ++i) R[i] = uniform();
+    for (int i = 0; i < m * rank; ++i)
+        L[i] = uniform();
+    for (int i = 0; i < rank * n; ++i)
+        R[i] = uniform();
     for (int i = 0; i < m; ++i)
         for (int j = 0; j < n; ++j) {
             A[n * i + j] = 0;
-            for (int k = 0; k < rank; ++k) A[n * i + j] += L[rank * i + k] * R[n * k + j];
+            for (int k = 0; k < rank; ++k)
+                A[n * i + j] += L[rank * i + k] * R[n * k + j];
         }
 }
 
@@ -36,17 +39,20 @@ static void singular_values(void **unused) {
     double worst = 0;
     for (int t = 0; t < 300; ++t) {
         const int n = 1 + t % 12, m = n + t % 5, rank = 1 + t % n;
-        double A[MOST * MOST], B[MOST * MOST], s[MOST], r[MOST], V[MOST * MOST], back[MOST * MOST], work[MOST];
+        double A[MOST * MOST], B[MOST * MOST], s[MOST], r[MOST], V[MOST * MOST], back[MOST * MOST],
+            work[MOST];
         of_rank(m, n, rank, A);
         memcpy(B, A, sizeof A);
-        assert_int_equal(0, LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'N', m, n, B, n, r, NULL, 1, NULL, 1, work));
+        assert_int_equal(
+            0, LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'N', m, n, B, n, r, NULL, 1, NULL, 1, work));
         memcpy(B, A, sizeof A);
         assert_true(soai_svd(m, n, B, s, V));
         double e = worst_of(n, s, r);
         for (int i = 0; i < m; ++i) /* U S V' = A */
             for (int j = 0; j < n; ++j) {
                 back[n * i + j] = 0;
-                for (int k = 0; k < n; ++k) back[n * i + j] += B[n * i + k] * V[n * j + k];
+                for (int k = 0; k < n; ++k)
+                    back[n * i + j] += B[n * i + k] * V[n * j + k];
             }
         if (!(worst_of(m * n, back, A) <= e)) e = worst_of(m * n, back, A);
         if (!(e <= worst)) worst = e;
@@ -68,12 +74,16 @@ static void qr_with_pivots(void **unused) {
         assert_int_equal(rank, soai_qr(m, n, B, beta, pivot, 1e-10));
         for (int j = 0; j < n; ++j) { /* Q R P' = A, column by column */
             double col[MOST];
-            for (int i = 0; i < m; ++i) x[i] = i <= j ? B[n * i + j] : 0, col[i] = A[n * i + pivot[j]];
+            for (int i = 0; i < m; ++i) {
+                x[i] = i <= j ? B[n * i + j] : 0;
+                col[i] = A[n * i + pivot[j]];
+            }
             soai_qr_apply(m, n, B, beta, 0, x);
             const double e = worst_of(m, x, col);
             if (!(e <= worst)) worst = e;
             soai_qr_apply(m, n, B, beta, 1, x);
-            for (int i = 0; i < m; ++i) col[i] = i <= j ? B[n * i + j] : 0;
+            for (int i = 0; i < m; ++i)
+                col[i] = i <= j ? B[n * i + j] : 0;
             if (!(worst_of(m, x, col) <= worst)) worst = worst_of(m, x, col);
         }
     }
@@ -93,7 +103,8 @@ static void cholesky_with_pivots(void **unused) {
         for (int i = 0; i < n; ++i)
             for (int j = 0; j < n; ++j) {
                 A[n * i + j] = 0;
-                for (int k = 0; k < rank; ++k) A[n * i + j] += F[rank * i + k] * F[rank * j + k];
+                for (int k = 0; k < rank; ++k)
+                    A[n * i + j] += F[rank * i + k] * F[rank * j + k];
             }
         memcpy(L, A, sizeof A);
         const int found = soai_cholesky_pivoted(n, L, pivot, 1e-12);
@@ -101,7 +112,8 @@ static void cholesky_with_pivots(void **unused) {
         for (int i = 0; i < n; ++i)
             for (int j = 0; j <= i; ++j) {
                 double sum = 0;
-                for (int k = 0; k <= j && k < found; ++k) sum += L[n * i + k] * L[n * j + k];
+                for (int k = 0; k <= j && k < found; ++k)
+                    sum += L[n * i + k] * L[n * j + k];
                 const double e = fabs(sum - A[n * pivot[i] + pivot[j]]);
                 if (!(e <= worst)) worst = e;
             }
@@ -122,7 +134,8 @@ static void indefinite_solve(void **unused) {
         lapack_int pivot[MOST];
         for (int i = 0; i < n; ++i) {
             x[i] = y[i] = uniform();
-            for (int j = 0; j <= i; ++j) A[n * i + j] = A[n * j + i] = j >= n - zeros ? 0 : uniform();
+            for (int j = 0; j <= i; ++j)
+                A[n * i + j] = A[n * j + i] = j >= n - zeros ? 0 : uniform();
         }
         memcpy(B, A, sizeof A);
         assert_int_equal(0, LAPACKE_dsysv(LAPACK_ROW_MAJOR, 'L', n, 1, B, n, pivot, y, 1));
@@ -131,7 +144,8 @@ static void indefinite_solve(void **unused) {
         double back[MOST], size = 0; /* the residual, which does not depend on the condition */
         for (int i = 0; i < n; ++i) {
             back[i] = 0;
-            for (int j = 0; j < n; ++j) back[i] += A[n * i + j] * (x[j] - y[j]);
+            for (int j = 0; j < n; ++j)
+                back[i] += A[n * i + j] * (x[j] - y[j]);
             if (fabs(x[i]) > size) size = fabs(x[i]);
         }
         for (int i = 0; i < n; ++i)
@@ -144,7 +158,8 @@ static void indefinite_solve(void **unused) {
     assert_false(soai_ldl_solve(2, zero, x, order));
 }
 
-/* Full rank: the solution and the condition of LAPACK; one rank less: refused, however large or small the numbers. */
+/* Full rank: the solution and the condition of LAPACK; one rank less: refused, however large or
+ * small the numbers. */
 static void solve_with_condition(void **unused) {
     (void)unused;
     state = 15;
@@ -155,8 +170,10 @@ static void solve_with_condition(void **unused) {
         double A[MOST * MOST], B[MOST * MOST], x[MOST], y[MOST], z[MOST], room[2 * MOST], rcond;
         lapack_int pivot[MOST];
         of_rank(n, n, full ? n : n - 1, A);
-        for (int i = 0; i < n * n; ++i) A[i] *= scale;
-        for (int i = 0; i < n; ++i) x[i] = y[i] = z[i] = uniform();
+        for (int i = 0; i < n * n; ++i)
+            A[i] *= scale;
+        for (int i = 0; i < n; ++i)
+            x[i] = y[i] = z[i] = uniform();
         memcpy(B, A, sizeof A);
         const double condition = soai_solve_measured(n, B, x, room);
         memcpy(B, A, sizeof A);
@@ -179,7 +196,8 @@ static void solve_with_condition(void **unused) {
         if (!(e <= worst)) worst = e;
         if (!(f <= worst)) worst = f;
     }
-    print_message("seed 15: worst %.1e of the condition; up to %.1f times LAPACK's estimate; singular from %.1e\n",
+    print_message("seed 15: worst %.1e of the condition; up to %.1f times LAPACK's estimate; "
+                  "singular from %.1e\n",
                   worst, 1 + apart, least);
     assert_true(worst <= 1e-14);
     assert_true(apart <= 9);
@@ -191,7 +209,8 @@ static void solve_with_condition(void **unused) {
     double line[9];
     const double d[3] = {0.36, 0.48, 0.8}; /* a unit vector, rounded */
     for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) line[3 * r + c] = 3e-7 * ((r == c) - d[r] * d[c]);
+        for (int c = 0; c < 3; ++c)
+            line[3 * r + c] = 3e-7 * ((r == c) - d[r] * d[c]);
     double w[3] = {1, 2, 3};
     assert_false(soai_solve(3, line, w));
 }

@@ -41,9 +41,11 @@ static void every_character(void **state) {
             harmful = harmful || (c >= ranges[i][0] && c <= ranges[i][1]);
         assert_int_equal(soai_visible(text, n, escaped), n);
         assert_int_equal(escaped[0] != 0, harmful);
-        for (const char *e = escaped; *e; ++e) assert_true(*e > ' ' && *e < 0x7f);
+        for (const char *e = escaped; *e; ++e)
+            assert_true(*e > ' ' && *e < 0x7f);
         if (harmful && c >= 0x80) assert_int_equal(strtoul(escaped + 2, NULL, 16), c);
-        if (harmful && c < 0x80 && c != '\n' && c != '\t') assert_int_equal(strtoul(escaped + 2, NULL, 16), c);
+        if (harmful && c < 0x80 && c != '\n' && c != '\t')
+            assert_int_equal(strtoul(escaped + 2, NULL, 16), c);
         ++(*(harmful ? &escaped_count : &shown));
         for (size_t cut = 1; cut < n; ++cut) { /* cut off: its bytes one by one */
             assert_int_equal(soai_visible(text, cut, escaped), 1);
@@ -81,13 +83,14 @@ static void broken_bytes(void **state) {
 static void formats(void **state) {
     (void)state;
     AGAINST_PRINTF("plain, 100 %%\n");
-    AGAINST_PRINTF("[%s] [%10s] [%-10s] [%.3s] [%*s] [%-*s] [%.*s] [%-*.*s]", "ab", "cd", "ef", "ghijk", 7, "lm", 7,
-                   "no", 2, "pqrs", 9, 2, "tuvw");
-    AGAINST_PRINTF("%d %5d %-5d| %05d %+d %i %u %x %X %o %#x %c%c", -7, 8, 9, 10, 11, INT_MIN, UINT_MAX, 255u, 255u, 8u,
-                   16u, 'a', 'b');
-    AGAINST_PRINTF("%ld %lu %lld %llu %zu %20lld", LONG_MIN, ULONG_MAX, LLONG_MIN, ULLONG_MAX, (size_t)-1, 5LL);
-    AGAINST_PRINTF("%g %.3g %e %.1e %f %8.3f %-12.6g| %+.2f %.17g", 1e-9, 3.14159, 2.5, 1e300, -0.0, 1.5, 7.0, 2.0,
-                   0.1);
+    AGAINST_PRINTF("[%s] [%10s] [%-10s] [%.3s] [%*s] [%-*s] [%.*s] [%-*.*s]", "ab", "cd", "ef",
+                   "ghijk", 7, "lm", 7, "no", 2, "pqrs", 9, 2, "tuvw");
+    AGAINST_PRINTF("%d %5d %-5d| %05d %+d %i %u %x %X %o %#x %c%c", -7, 8, 9, 10, 11, INT_MIN,
+                   UINT_MAX, 255u, 255u, 8u, 16u, 'a', 'b');
+    AGAINST_PRINTF("%ld %lu %lld %llu %zu %20lld", LONG_MIN, ULONG_MAX, LLONG_MIN, ULLONG_MAX,
+                   (size_t)-1, 5LL);
+    AGAINST_PRINTF("%g %.3g %e %.1e %f %8.3f %-12.6g| %+.2f %.17g", 1e-9, 3.14159, 2.5, 1e300, -0.0,
+                   1.5, 7.0, 2.0, 0.1);
     app_out got;
     out_start(&got, -1);
     out_print(&got, "\n%s|%8s|%.4s|%.2s\n", "a\nb\033\xff\t", "\x07", "ab\xc3\xa9z", "a\xc3\xa9");
@@ -108,7 +111,8 @@ static void strings(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_character), cmocka_unit_test(broken_bytes),
-                                       cmocka_unit_test(formats), cmocka_unit_test(strings)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_character),
+                                       cmocka_unit_test(broken_bytes), cmocka_unit_test(formats),
+                                       cmocka_unit_test(strings)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

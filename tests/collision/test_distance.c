@@ -21,13 +21,14 @@ enum { VERTICES_MOST = 10, EDGES_MOST = 45, TRIANGLES_MOST = 120 };
 #include "feature_judge.h"
 #undef NUMBER
 #undef NAME
-/* The same again in quadruple precision: for edges so nearly parallel that long double cannot tell their normal. */
+/* The same again in quadruple precision: for edges so nearly parallel that long double cannot tell
+ * their normal. */
 __extension__ typedef __float128 quad;
 #define NUMBER quad
 #define NAME(x) x##_quad
 #include "feature_judge.h"
 
-/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 typedef struct pair {
     soa_shape a, b;
     double va[VERTICES_MOST][3], vb[VERTICES_MOST][3];
@@ -48,18 +49,21 @@ static double log_roll(dice *d, double low, double high) {
 }
 static void cloud(dice *d, int count, double size, soa_shape *s, double (*v)[3]) {
     *s = (soa_shape){.type = SOA_SHAPE_POLYTOPE, .vertex_count = count, .vertices = v[0]};
-    for (int k = 0; k < count; ++k) roll_many(d, -size, size, 3, v[k]);
+    for (int k = 0; k < count; ++k)
+        roll_many(d, -size, size, 3, v[k]);
 }
 static void any_shape(dice *d, double size, soa_shape *s, double (*v)[3]) {
     switch (whole(d, 5)) {
     case 0: *s = (soa_shape){.type = SOA_SHAPE_SPHERE, .radius = size * roll(d, 0, 1)}; break;
     case 1:
-        *s = (soa_shape){
-            .type = SOA_SHAPE_CAPSULE, .half = {0, 0, size * roll(d, 0, 1)}, .radius = size * roll(d, 0, 0.5)};
+        *s = (soa_shape){.type = SOA_SHAPE_CAPSULE,
+                         .half = {0, 0, size * roll(d, 0, 1)},
+                         .radius = size * roll(d, 0, 0.5)};
         break;
     case 2:
-        *s = (soa_shape){.type = SOA_SHAPE_BOX,
-                         .half = {size * roll(d, 0, 1), size * roll(d, 0, 1), size * roll(d, 0, 1)}};
+        *s =
+            (soa_shape){.type = SOA_SHAPE_BOX,
+                        .half = {size * roll(d, 0, 1), size * roll(d, 0, 1), size * roll(d, 0, 1)}};
         break;
     default: cloud(d, 1 + whole(d, 8), size, s, v);
     }
@@ -68,14 +72,17 @@ static void any_shape(dice *d, double size, soa_shape *s, double (*v)[3]) {
 static void lattice(dice *d, int count, soa_shape *s, double (*v)[3]) {
     cloud(d, count, 1, s, v);
     for (int k = 0; k < count; ++k)
-        for (int i = 0; i < 3; ++i) v[k][i] = whole(d, 4) - 1;
+        for (int i = 0; i < 3; ++i)
+            v[k][i] = whole(d, 4) - 1;
 }
 static void box_of_vertices(dice *d, soa_shape *s, double (*v)[3]) {
     double h[3];
-    for (int i = 0; i < 3; ++i) h[i] = 1 + whole(d, 3);
+    for (int i = 0; i < 3; ++i)
+        h[i] = 1 + whole(d, 3);
     cloud(d, 8, 1, s, v);
     for (int k = 0; k < 8; ++k)
-        for (int i = 0; i < 3; ++i) v[k][i] = k >> i & 1 ? h[i] : -h[i];
+        for (int i = 0; i < 3; ++i)
+            v[k][i] = k >> i & 1 ? h[i] : -h[i];
 }
 
 enum { KINDS = 16 };
@@ -100,12 +107,18 @@ static void make_pair(long seed, pair *q) {
     case 2: /* one or both flat; exactly, or tilted so that rounding thickens them */
         q->kind = "flat";
         for (int s = 0; s <= whole(&d, 2); ++s)
-            for (int k = 0; k < shapes[s]->vertex_count; ++k) both[s][k][2] = 0.3 * whole(&d, 2) * both[s][0][0];
-        if (whole(&d, 3) == 0) q->B = q->A, q->B.p[0] += roll(&d, -2, 2), q->B.p[1] += roll(&d, -2, 2);
+            for (int k = 0; k < shapes[s]->vertex_count; ++k)
+                both[s][k][2] = 0.3 * whole(&d, 2) * both[s][0][0];
+        if (whole(&d, 3) == 0) {
+            q->B = q->A;
+            q->B.p[0] += roll(&d, -2, 2);
+            q->B.p[1] += roll(&d, -2, 2);
+        }
         if (whole(&d, 2)) { /* in a plane that is no axis's */
             const double x = roll(&d, -1, 1), y = roll(&d, -1, 1);
             for (int s = 0; s < 2; ++s)
-                for (int k = 0; k < shapes[s]->vertex_count; ++k) both[s][k][2] = x * both[s][k][0] + y * both[s][k][1];
+                for (int k = 0; k < shapes[s]->vertex_count; ++k)
+                    both[s][k][2] = x * both[s][k][0] + y * both[s][k][1];
         }
         break;
     case 3:
@@ -114,10 +127,14 @@ static void make_pair(long seed, pair *q) {
             const double e[3] = {roll(&d, -1, 1), roll(&d, -1, 1), whole(&d, 2) * roll(&d, -1, 1)};
             for (int k = 0; k < shapes[s]->vertex_count; ++k) {
                 const double t = roll(&d, -1, 1);
-                for (int i = 0; i < 3; ++i) both[s][k][i] = t * e[i];
+                for (int i = 0; i < 3; ++i)
+                    both[s][k][i] = t * e[i];
             }
         }
-        if (whole(&d, 3) == 0) q->B = q->A, q->B.p[0] += roll(&d, -2, 2);
+        if (whole(&d, 3) == 0) {
+            q->B = q->A;
+            q->B.p[0] += roll(&d, -2, 2);
+        }
         break;
     case 4: /* each vertex again, as it is or off by an ulp */
         q->kind = "duplicate";
@@ -133,19 +150,30 @@ static void make_pair(long seed, pair *q) {
         q->kind = "size ratio";
         const double r = log_roll(&d, -6, 6), reach = 1 + r;
         for (int k = 0; k < q->b.vertex_count; ++k)
-            for (int i = 0; i < 3; ++i) q->vb[k][i] *= r;
+            for (int i = 0; i < 3; ++i)
+                q->vb[k][i] *= r;
         random_frame(&d, reach, &q->B);
         break;
     }
     case 6: /* as near as rounding lets them be, or nearly, or just overlapping */
     case 7: {
         q->kind = seed % KINDS == 6 ? "touching" : "touching, any type";
-        if (seed % KINDS == 7) any_shape(&d, 1, &q->a, q->va), any_shape(&d, 1, &q->b, q->vb);
+        if (seed % KINDS == 7) {
+            any_shape(&d, 1, &q->a, q->va);
+            any_shape(&d, 1, &q->b, q->vb);
+        }
         soa_distance out;
         random_frame(&d, 3, &q->B);
-        if (soa_shape_distance(&q->a, &q->A, &q->b, &q->B, NULL, &out) == SOA_OK && out.distance > 0) {
-            const double gap = whole(&d, 3) ? (whole(&d, 2) ? 1 : -1) * log_roll(&d, -18, -2) : 0;
-            for (int i = 0; i < 3; ++i) q->B.p[i] += (out.distance - gap) * out.normal[i];
+        if (soa_shape_distance(&q->a, &q->A, &q->b, &q->B, NULL, &out) == SOA_OK &&
+            out.distance > 0) {
+            double gap;
+            if (whole(&d, 3)) {
+                gap = (whole(&d, 2) ? 1 : -1) * log_roll(&d, -18, -2);
+            } else {
+                gap = 0;
+            }
+            for (int i = 0; i < 3; ++i)
+                q->B.p[i] += (out.distance - gap) * out.normal[i];
         }
         break;
     }
@@ -160,12 +188,16 @@ static void make_pair(long seed, pair *q) {
         box_of_vertices(&d, &q->b, q->vb);
         if (whole(&d, 2)) q->A = soa_frame_identity();
         q->B = q->A;
-        for (int i = 0; i < 3; ++i) q->B.p[i] += whole(&d, 13) - 6;
+        for (int i = 0; i < 3; ++i)
+            q->B.p[i] += whole(&d, 13) - 6;
         break;
     case 10: {
         q->kind = "both far from the origin";
         const double far = log_roll(&d, 1, 7), x = roll(&d, -far, far), y = roll(&d, -far, far);
-        q->A.p[0] += x, q->B.p[0] += x, q->A.p[1] += y, q->B.p[1] += y;
+        q->A.p[0] += x;
+        q->B.p[0] += x;
+        q->A.p[1] += y;
+        q->B.p[1] += y;
         break;
     }
     case 11: /* needles and plates */
@@ -173,7 +205,8 @@ static void make_pair(long seed, pair *q) {
         for (int s = 0; s < 2; ++s) {
             const double f[3] = {log_roll(&d, -6, 0), log_roll(&d, -6, 0), 1};
             for (int k = 0; k < shapes[s]->vertex_count; ++k)
-                for (int i = 0; i < 3; ++i) both[s][k][i] *= f[i];
+                for (int i = 0; i < 3; ++i)
+                    both[s][k][i] *= f[i];
         }
         random_frame(&d, 0.5, &q->B);
         break;
@@ -192,7 +225,8 @@ static void make_pair(long seed, pair *q) {
         lattice(&d, 1 + whole(&d, 10), &q->a, q->va);
         lattice(&d, 1 + whole(&d, 10), &q->b, q->vb);
         q->A = q->B = soa_frame_identity();
-        for (int i = 0; i < 3; ++i) q->B.p[i] = whole(&d, 7) - 3;
+        for (int i = 0; i < 3; ++i)
+            q->B.p[i] = whole(&d, 7) - 3;
         break;
     case 14: /* one inside the other */
         q->kind = "deep";
@@ -217,7 +251,8 @@ static double reach_of(const soa_shape *s) {
     if (s->type == SOA_SHAPE_BOX)
         most = sqrt(s->half[0] * s->half[0] + s->half[1] * s->half[1] + s->half[2] * s->half[2]);
     if (s->type == SOA_SHAPE_CAPSULE) most = s->half[2];
-    if (s->type == SOA_SHAPE_CYLINDER) most = sqrt(s->half[0] * s->half[0] + s->half[2] * s->half[2]);
+    if (s->type == SOA_SHAPE_CYLINDER)
+        most = sqrt(s->half[0] * s->half[0] + s->half[2] * s->half[2]);
     return most + s->radius;
 }
 static double offset_of(const pair *q) {
@@ -226,11 +261,12 @@ static double offset_of(const pair *q) {
 }
 static double far_of(const pair *q) { /* of world coordinates: what points are rounded to */
     double most = 0;
-    for (int i = 0; i < 3; ++i) most = fmax(most, fmax(fabs(q->A.p[i]), fabs(q->B.p[i])));
+    for (int i = 0; i < 3; ++i)
+        most = fmax(most, fmax(fabs(q->A.p[i]), fabs(q->B.p[i])));
     return most;
 }
 
-/* ---- one pair ---------------------------------------------------------------------------------------------------- */
+/* ---- one pair -------------------------------------------------------------------------------- */
 /* As note; the first failures are named. */
 static void judge(worst_case *w, const char *what, double error, long seed, const pair *q) {
     static int named;
@@ -283,9 +319,11 @@ static void judge_pair(long seed, const pair *q, tally *t) {
         ++t->apart;
     else
         ++t->overlapping;
-    judge(core > allowed ? &t->distance : &t->depth, core > allowed ? "distance" : "depth", error, seed, q);
-    /* the points: on their surfaces, distance * normal apart; the last to 1e-6 of d, for of two faces turned against
-     * each other by less than that and equally deep one gives the normal and the other may give the points */
+    judge(core > allowed ? &t->distance : &t->depth, core > allowed ? "distance" : "depth", error,
+          seed, q);
+    /* the points: on their surfaces, distance * normal apart; the last to 1e-6 of d, for of two
+     * faces turned against each other by less than that and equally deep one gives the normal and
+     * the other may give the points */
     long double x[3], y[3], r[3];
     const double rounding = allowed + 1e-15 * far_of(q);
     for (int i = 0; i < 3; ++i) {
@@ -295,7 +333,8 @@ static void judge_pair(long seed, const pair *q, tally *t) {
     }
     judge(&t->points, "points", (double)(off_surface(&a, x) / rounding), seed, q);
     judge(&t->points, "points", (double)(off_surface(&b, y) / rounding), seed, q);
-    judge(&t->points, "points", (double)(sqrtl(dot(r, r)) / (rounding + 1e-6 * fabs(out.distance))), seed, q);
+    judge(&t->points, "points", (double)(sqrtl(dot(r, r)) / (rounding + 1e-6 * fabs(out.distance))),
+          seed, q);
 
     /* warm: at the same place, then a little farther, and with B and A changed */
     soa_distance again;
@@ -307,10 +346,12 @@ static void judge_pair(long seed, const pair *q, tally *t) {
             return;
         }
         judge(&t->warm, "warm", fabs(out.distance - again.distance) / (2 * allowed), seed, q);
-        const soa_frame turn = soa_frame_from_rpy(1e-3, -2e-3, 1e-3, 1e-3 * extent, 2e-3 * extent, -1e-3 * extent);
+        const soa_frame turn =
+            soa_frame_from_rpy(1e-3, -2e-3, 1e-3, 1e-3 * extent, 2e-3 * extent, -1e-3 * extent);
         B = soa_frame_compose(&B, &turn);
     }
-    if (soa_shape_distance(&q->b, &q->B, &q->a, &q->A, NULL, &again) != SOA_OK) again.distance = NAN;
+    if (soa_shape_distance(&q->b, &q->B, &q->a, &q->A, NULL, &again) != SOA_OK)
+        again.distance = NAN;
     if (soa_shape_distance(&q->a, &q->A, &q->b, &q->B, NULL, &out) != SOA_OK) out.distance = NAN;
     judge(&t->warm, "warm", fabs(out.distance - again.distance) / (2 * allowed), seed, q);
 }
@@ -330,20 +371,28 @@ static void pairs(void **unused) {
     for (int k = 0; k < KINDS; ++k) {
         const tally *o = &kind[k];
         if (!name[k]) continue;
-        printf("  %-26s %8ld apart %8ld overlap; error / allowed: d %.1e depth %.1e points %.1e normal %.1e warm "
+        printf("  %-26s %8ld apart %8ld overlap; error / allowed: d %.1e depth %.1e points %.1e "
+               "normal %.1e warm "
                "%.1e; steps %d\n",
-               name[k], o->apart, o->overlapping, o->distance.error, o->depth.error, o->points.error, o->normal.error,
-               o->warm.error, o->steps_most);
-        t.apart += o->apart, t.overlapping += o->overlapping, t.again += o->again;
+               name[k], o->apart, o->overlapping, o->distance.error, o->depth.error,
+               o->points.error, o->normal.error, o->warm.error, o->steps_most);
+        t.apart += o->apart;
+        t.overlapping += o->overlapping;
+        t.again += o->again;
         worst_case *const to[] = {&t.distance, &t.depth, &t.points, &t.normal, &t.warm};
-        const worst_case *const from[] = {&o->distance, &o->depth, &o->points, &o->normal, &o->warm};
+        const worst_case *const from[] = {&o->distance, &o->depth, &o->points, &o->normal,
+                                          &o->warm};
         for (int m = 0; m < 5; ++m) {
             to[m]->count += from[m]->count;
-            if (!(from[m]->error <= to[m]->error)) to[m]->error = from[m]->error, to[m]->seed = from[m]->seed;
+            if (!(from[m]->error <= to[m]->error)) {
+                to[m]->error = from[m]->error;
+                to[m]->seed = from[m]->seed;
+            }
         }
     }
-    printf("  %ld pairs from seed %ld: %ld apart, %ld overlapping; %ld judged again in quadruple precision\n", count,
-           first, t.apart, t.overlapping, t.again);
+    printf("  %ld pairs from seed %ld: %ld apart, %ld overlapping; %ld judged again in quadruple "
+           "precision\n",
+           count, first, t.apart, t.overlapping, t.again);
     conclude("distance, error over 1e-9 d + 1e-14 (extent + offset)", &t.distance, 1);
     conclude("depth, the same", &t.depth, 1);
     conclude("normal parts the shapes, the same", &t.normal, 1);
@@ -351,9 +400,10 @@ static void pairs(void **unused) {
     conclude("warm and swapped as cold, the same", &t.warm, 1);
 }
 
-/* ---- curved shapes and half spaces: the proof alone -------------------------------------------------------------- */
+/* ---- curved shapes and half spaces: the proof alone ------------------------------------------ */
 /* Farthest reach of the grown shape along the unit n, less an origin. */
-static long double reach_along(const soa_shape *s, const soa_frame *X, const double origin[3], const long double n[3]) {
+static long double reach_along(const soa_shape *s, const soa_frame *X, const double origin[3],
+                               const long double n[3]) {
     long double at = 0, d[3], h = L(s->radius);
     for (int i = 0; i < 3; ++i) {
         at += n[i] * (L(X->p[i]) - L(origin[i]));
@@ -361,12 +411,15 @@ static long double reach_along(const soa_shape *s, const soa_frame *X, const dou
     }
     if (s->type == SOA_SHAPE_CAPSULE) h += L(s->half[2]) * fabsl(d[2]);
     if (s->type == SOA_SHAPE_BOX)
-        for (int i = 0; i < 3; ++i) h += L(s->half[i]) * fabsl(d[i]);
-    if (s->type == SOA_SHAPE_CYLINDER) h += L(s->half[2]) * fabsl(d[2]) + L(s->half[0]) * hypotl(d[0], d[1]);
+        for (int i = 0; i < 3; ++i)
+            h += L(s->half[i]) * fabsl(d[i]);
+    if (s->type == SOA_SHAPE_CYLINDER)
+        h += L(s->half[2]) * fabsl(d[2]) + L(s->half[0]) * hypotl(d[0], d[1]);
     if (s->type == SOA_SHAPE_POLYTOPE) {
         long double most = -INFINITY;
         for (int k = 0; k < s->vertex_count; ++k) {
-            const long double x[3] = {L(s->vertices[3 * k]), L(s->vertices[3 * k + 1]), L(s->vertices[3 * k + 2])};
+            const long double x[3] = {L(s->vertices[3 * k]), L(s->vertices[3 * k + 1]),
+                                      L(s->vertices[3 * k + 2])};
             most = fmaxl(most, dot(d, x));
         }
         h += most;
@@ -378,37 +431,52 @@ static long double gap_along(const pair *q, const long double n[3]) {
     const long double m[3] = {-n[0], -n[1], -n[2]};
     return -reach_along(&q->a, &q->A, q->A.p, m) - reach_along(&q->b, &q->B, q->A.p, n);
 }
-/* How far a world point is from the surface of the shape grown by nothing; polytopes: of their hull. */
-static long double off(const soa_shape *s, const soa_frame *X, const double origin[3], const long double x[3]) {
+/* How far a world point is from the surface of the shape grown by nothing; polytopes: of their
+ * hull. */
+static long double off(const soa_shape *s, const soa_frame *X, const double origin[3],
+                       const long double x[3]) {
     if (s->type != SOA_SHAPE_CYLINDER) {
         solid c;
         solid_of(s, X, origin, &c);
         return off_surface(&c, x);
     }
     long double u[3], d[3];
-    for (int i = 0; i < 3; ++i) u[i] = x[i] - (L(X->p[i]) - L(origin[i]));
-    for (int i = 0; i < 3; ++i) d[i] = L(X->R[i]) * u[0] + L(X->R[3 + i]) * u[1] + L(X->R[6 + i]) * u[2];
+    for (int i = 0; i < 3; ++i)
+        u[i] = x[i] - (L(X->p[i]) - L(origin[i]));
+    for (int i = 0; i < 3; ++i)
+        d[i] = L(X->R[i]) * u[0] + L(X->R[3 + i]) * u[1] + L(X->R[6 + i]) * u[2];
     return fabsl(fmaxl(hypotl(d[0], d[1]) - L(s->half[0]), fabsl(d[2]) - L(s->half[2])));
 }
-/* Greatest gap over all directions, by search from many: the negative depth of overlapping shapes. */
+/* Greatest gap over all directions, by search from many: the negative depth of overlapping
+ * shapes. */
 static long double best_gap(const pair *q, dice *d) {
     long double best = -INFINITY, n[3] = {0};
     for (int start = 0; start < 1000; ++start) {
         const long double u[3] = {L(roll(d, -1, 1)), L(roll(d, -1, 1)), L(roll(d, -1, 1))};
-        const long double length = sqrtl(dot(u, u)), m[3] = {u[0] / length, u[1] / length, u[2] / length};
+        const long double length = sqrtl(dot(u, u)),
+                          m[3] = {u[0] / length, u[1] / length, u[2] / length};
         const long double g = gap_along(q, m);
-        if (g > best) best = g, memcpy(n, m, sizeof m);
+        if (g > best) {
+            best = g;
+            memcpy(n, m, sizeof m);
+        }
     }
     long double step = 0.1L;
     for (int round = 0; round < 150 && step > 1e-10L; ++round) {
         int better = 0;
         for (int k = 0; k < 24; ++k) {
             long double m[3];
-            for (int i = 0; i < 3; ++i) m[i] = n[i] + step * L(roll(d, -1, 1));
+            for (int i = 0; i < 3; ++i)
+                m[i] = n[i] + step * L(roll(d, -1, 1));
             const long double length = sqrtl(dot(m, m));
-            for (int i = 0; i < 3; ++i) m[i] /= length;
+            for (int i = 0; i < 3; ++i)
+                m[i] /= length;
             const long double g = gap_along(q, m);
-            if (g > best) best = g, memcpy(n, m, sizeof m), better = 1;
+            if (g > best) {
+                best = g;
+                memcpy(n, m, sizeof m);
+                better = 1;
+            }
         }
         if (!better) step *= 0.5L;
     }
@@ -431,7 +499,8 @@ static void curved(void **unused) {
         if (seed % 3)
             any_shape(&d, size, &q.b, q.vb);
         else
-            q.b = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {size * roll(&d, 0, 1), 0, size * roll(&d, 0, 1)}};
+            q.b = (soa_shape){.type = SOA_SHAPE_CYLINDER,
+                              .half = {size * roll(&d, 0, 1), 0, size * roll(&d, 0, 1)}};
         random_frame(&d, 1, &q.A);
         random_frame(&d, 1 + size, &q.B);
         if (seed % 7 == 0) memcpy(q.B.R, q.A.R, sizeof q.A.R); /* parallel axes */
@@ -439,7 +508,8 @@ static void curved(void **unused) {
             soa_distance out;
             assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &out), SOA_OK);
             const double gap = (whole(&d, 2) ? 1 : -1) * log_roll(&d, -10, -1) * (1 + size);
-            for (int i = 0; i < 3; ++i) q.B.p[i] += (out.distance - gap) * out.normal[i];
+            for (int i = 0; i < 3; ++i)
+                q.B.p[i] += (out.distance - gap) * out.normal[i];
         }
         soa_distance out, again;
         soa_distance_cache cache = {0};
@@ -448,7 +518,8 @@ static void curved(void **unused) {
         if (out.iterations > steps) steps = out.iterations;
         const double scale = fabs(out.distance) + reach_of(&q.a) + reach_of(&q.b);
         const long double n[3] = {L(out.normal[0]), L(out.normal[1]), L(out.normal[2])};
-        judge(&proof, "normal", (double)fabsl(gap_along(&q, n) - L(out.distance)) / scale, seed, &q);
+        judge(&proof, "normal", (double)fabsl(gap_along(&q, n) - L(out.distance)) / scale, seed,
+              &q);
         judge(&warm, "warm", fabs(again.distance - out.distance) / scale, seed, &q);
         long double x[3], y[3], r[3];
         for (int i = 0; i < 3; ++i) {
@@ -464,8 +535,8 @@ static void curved(void **unused) {
         if (overlapping % 2) continue;
         judge(&deepest, "depth", (double)(best_gap(&q, &d) - L(out.distance)) / scale, seed, &q);
     }
-    printf("  cylinders: %ld pairs from seed %ld, %ld overlapping, %d steps at most\n", count, first_seed(),
-           overlapping, steps);
+    printf("  cylinders: %ld pairs from seed %ld, %ld overlapping, %d steps at most\n", count,
+           first_seed(), overlapping, steps);
     conclude("cylinders: the normal parts them by d, over the size", &proof, 1e-9);
     conclude("cylinders: points on the surfaces, d apart, the same", &points, 1e-6);
     conclude("cylinders: no direction parts them sooner, the same", &deepest, 1e-6);
@@ -479,7 +550,9 @@ static void half_spaces(void **unused) {
         dice d = {(uint64_t)seed * 31 + 7};
         pair q = {.kind = "plane"};
         any_shape(&d, 1, &q.a, q.va);
-        if (seed % 4 == 0) q.a = (soa_shape){.type = SOA_SHAPE_CYLINDER, .half = {roll(&d, 0, 1), 0, roll(&d, 0, 1)}};
+        if (seed % 4 == 0)
+            q.a = (soa_shape){.type = SOA_SHAPE_CYLINDER,
+                              .half = {roll(&d, 0, 1), 0, roll(&d, 0, 1)}};
         q.b = (soa_shape){.type = SOA_SHAPE_PLANE};
         random_frame(&d, 2, &q.A);
         random_frame(&d, 2, &q.B);
@@ -494,7 +567,8 @@ static void half_spaces(void **unused) {
             note(&error, fabs(out.normal[i] - q.B.R[3 * i + 2]), seed);
             note(&error, fabs(out.normal[i] + back.normal[i]), seed);
             note(&error, fabs(out.point_a[i] - back.point_b[i]), seed);
-            note(&error, fabs(out.point_a[i] - out.point_b[i] - out.distance * out.normal[i]), seed);
+            note(&error, fabs(out.point_a[i] - out.point_b[i] - out.distance * out.normal[i]),
+                 seed);
         }
     }
     conclude("half spaces: distance, points, normal, both ways round", &error, 1e-14);
@@ -510,19 +584,24 @@ static void strange_caches(void **unused) {
         soa_distance cold, odd;
         assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, NULL, &cold), SOA_OK);
         soa_distance_cache cache = {.count = whole(&d, 7) - 1};
-        for (int k = 0; k < 4; ++k) cache.a[k] = whole(&d, 14) - 2, cache.b[k] = whole(&d, 14) - 2;
+        for (int k = 0; k < 4; ++k) {
+            cache.a[k] = whole(&d, 14) - 2;
+            cache.b[k] = whole(&d, 14) - 2;
+        }
         roll_many(&d, -1, 1, 3, cache.direction);
         if (seed % 5 == 0) cache.direction[1] = NAN;
         assert_int_equal(soa_shape_distance(&q.a, &q.A, &q.b, &q.B, &cache, &odd), SOA_OK);
         assert_true(fabs(odd.distance - cold.distance) <=
-                    1e-9 * fabs(cold.distance) + 2e-14 * (reach_of(&q.a) + reach_of(&q.b) + offset_of(&q)));
+                    1e-9 * fabs(cold.distance) +
+                        2e-14 * (reach_of(&q.a) + reach_of(&q.b) + offset_of(&q)));
     }
 }
 
 static void bad_input(void **unused) {
     (void)unused;
     double v[4][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-    soa_shape s = {.type = SOA_SHAPE_POLYTOPE, .vertex_count = 4, .vertices = v[0]}, plane = {.type = SOA_SHAPE_PLANE};
+    soa_shape s = {.type = SOA_SHAPE_POLYTOPE, .vertex_count = 4, .vertices = v[0]},
+              plane = {.type = SOA_SHAPE_PLANE};
     soa_frame X = soa_frame_identity(), Y = X;
     soa_distance out = {.distance = 42};
     Y.p[0] = 3;
@@ -533,25 +612,30 @@ static void bad_input(void **unused) {
     soa_shape none = s;
     none.vertex_count = 0;
     assert_int_equal(soa_shape_distance(&none, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
-    none = s, none.type = (soa_shape_type)99;
+    none = s;
+    none.type = (soa_shape_type)99;
     assert_int_equal(soa_shape_distance(&none, &X, &s, &Y, NULL, &out), SOA_E_ARGUMENT);
     Y.p[1] = NAN;
     assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, &out), SOA_E_NOT_FINITE);
-    Y.p[1] = 0, Y.R[4] = INFINITY;
+    Y.p[1] = 0;
+    Y.R[4] = INFINITY;
     assert_int_equal(soa_shape_distance(&s, &X, &s, &Y, NULL, &out), SOA_E_NOT_FINITE);
     Y.R[4] = 1;
-    for (int k = 0; k < 12; ++k) { /* a vertex that is not a number, wherever it is: refused, or not asked */
+    /* a vertex that is not a number, wherever it is: refused, or not asked */
+    for (int k = 0; k < 12; ++k) {
         const double keep = v[k / 3][k % 3];
         v[k / 3][k % 3] = NAN;
         const soa_status status = soa_shape_distance(&s, &X, &s, &Y, NULL, &out);
-        assert_true(status == SOA_E_NOT_FINITE || status == SOA_OK || status == SOA_E_NO_CONVERGENCE);
+        assert_true(status == SOA_E_NOT_FINITE || status == SOA_OK ||
+                    status == SOA_E_NO_CONVERGENCE);
         if (status != SOA_OK) assert_true(out.distance == 42 || isfinite(out.distance));
         v[k / 3][k % 3] = keep;
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pairs), cmocka_unit_test(curved), cmocka_unit_test(half_spaces),
-                                       cmocka_unit_test(strange_caches), cmocka_unit_test(bad_input)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pairs), cmocka_unit_test(curved), cmocka_unit_test(half_spaces),
+        cmocka_unit_test(strange_caches), cmocka_unit_test(bad_input)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

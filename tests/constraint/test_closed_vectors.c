@@ -17,7 +17,8 @@ static void numbers(const json_t *a, double *out) {
 }
 static soa_frame pose(const json_t *R, const json_t *p) {
     soa_frame X;
-    numbers(R, X.R), numbers(p, X.p);
+    numbers(R, X.R);
+    numbers(p, X.p);
     return X;
 }
 
@@ -37,7 +38,8 @@ static const soa_model *model_of(const json_t *d) {
                                    !strcmp(type, "prismatic") ? SOA_PRISMATIC : SOA_REVOLUTE);
         if (strcmp(type, "prismatic") && strcmp(type, "revolute")) fail_msg("joint type %s", type);
         numbers(json_object_get(j, "axis"), body[i].joint.axis);
-        body[i].placement = pose(json_object_get(j, "placement_R"), json_object_get(j, "placement_p"));
+        body[i].placement =
+            pose(json_object_get(j, "placement_R"), json_object_get(j, "placement_p"));
         body[i].mass = json_number_value(json_object_get(j, "mass"));
         numbers(json_object_get(j, "com"), body[i].com);
         double I[9];
@@ -68,8 +70,10 @@ static void one_file(const char *path) {
     json_array_foreach(json_object_get(d, "constraints"), i, k) {
         const int six = !strcmp(json_string_value(json_object_get(k, "type")), "6D");
         soa_body_info b1, b2;
-        soa_model_body(m, soa_model_find_joint(m, json_string_value(json_object_get(k, "joint1"))), &b1);
-        soa_model_body(m, soa_model_find_joint(m, json_string_value(json_object_get(k, "joint2"))), &b2);
+        soa_model_body(m, soa_model_find_joint(m, json_string_value(json_object_get(k, "joint1"))),
+                       &b1);
+        soa_model_body(m, soa_model_find_joint(m, json_string_value(json_object_get(k, "joint2"))),
+                       &b2);
         soa_constraint_def def = soa_constraint_default(SOA_LOOP, b1.frame, b2.frame);
         const json_t *p1 = json_object_get(k, "placement1"), *p2 = json_object_get(k, "placement2");
         def.place1 = pose(json_object_get(p1, "R"), json_object_get(p1, "p"));
@@ -81,33 +85,44 @@ static void one_file(const char *path) {
     const int nv = soa_model_nv(m), rows = soa_constraints_row_count(c);
     worst_case vdot = {0}, torque = {0}, jacobian = {0}, closed = {0};
     json_array_foreach(json_object_get(d, "samples"), i, sample) {
-        double q[MOST], v[MOST], tau[MOST], expected[MOST], qdd[MOST], lambda[MOST], J[MOST * MOST], G[MOST * MOST],
-            g[MOST], rate[MOST];
-        numbers(json_object_get(sample, "q"), q), numbers(json_object_get(sample, "v"), v);
-        numbers(json_object_get(sample, "tau"), tau), numbers(json_object_get(sample, "qddot"), expected);
+        double q[MOST], v[MOST], tau[MOST], expected[MOST], qdd[MOST], lambda[MOST], J[MOST * MOST],
+            G[MOST * MOST], g[MOST], rate[MOST];
+        numbers(json_object_get(sample, "q"), q);
+        numbers(json_object_get(sample, "v"), v);
+        numbers(json_object_get(sample, "tau"), tau);
+        numbers(json_object_get(sample, "qddot"), expected);
         double theirs[MOST];
         numbers(json_object_get(sample, "lambda"), theirs);
         size_t r;
         json_t *row;
         json_array_foreach(json_object_get(sample, "J"), r, row) numbers(row, J + nv * (int)r);
-        assert_int_equal(SOA_OK, soa_constraints_evaluate(c, w, &(soa_input){.q = q, .v = v}, g, rate, G, NULL));
-        for (int n = 0; n < rows; ++n) note(&closed, fabs(g[n]), (long)i), note(&closed, fabs(rate[n]), (long)i);
+        assert_int_equal(
+            SOA_OK, soa_constraints_evaluate(c, w, &(soa_input){.q = q, .v = v}, g, rate, G, NULL));
+        for (int n = 0; n < rows; ++n) {
+            note(&closed, fabs(g[n]), (long)i);
+            note(&closed, fabs(rate[n]), (long)i);
+        }
         /* their rows per constraint: linear, angular; ours angular, linear */
         for (int n = 0; n < rows; ++n) {
             const int theirs_at =
-                rows == (int)json_array_size(json_object_get(d, "constraints")) * 6 ? n / 6 * 6 + (n % 6 + 3) % 6 : n;
+                rows == (int)json_array_size(json_object_get(d, "constraints")) * 6
+                    ? n / 6 * 6 + (n % 6 + 3) % 6
+                    : n;
             note(&jacobian, relative(G + nv * n, J + nv * theirs_at, (size_t)nv), (long)i);
         }
         for (int method = SOA_CLOSED_AUTO; method <= SOA_CLOSED_NULL_SPACE; ++method) {
             soa_closed_options o = soa_closed_options_default();
             soa_closed_report report;
             o.method = (soa_closed_method)method;
-            assert_int_equal(SOA_OK, soa_closed_fd(c, w, &o, &(soa_input){.q = q, .v = v, .tau = tau}, qdd, lambda, &report));
+            assert_int_equal(SOA_OK,
+                             soa_closed_fd(c, w, &o, &(soa_input){.q = q, .v = v, .tau = tau}, qdd,
+                                           lambda, &report));
             note(&vdot, relative(qdd, expected, (size_t)nv), (long)i);
             double ours[MOST], ref[MOST];
             for (int j = 0; j < nv; ++j) {
                 ours[j] = ref[j] = 0;
-                for (int n = 0; n < rows; ++n) ours[j] += G[nv * n + j] * lambda[n];
+                for (int n = 0; n < rows; ++n)
+                    ours[j] += G[nv * n + j] * lambda[n];
                 for (size_t n = 0; n < json_array_size(json_object_get(sample, "lambda")); ++n)
                     ref[j] += J[nv * (int)n + j] * theirs[n];
             }
@@ -119,7 +134,10 @@ static void one_file(const char *path) {
     conclude("J", &jacobian, 1e-12);
     conclude("vdot, four methods", &vdot, 1e-9);
     conclude("J' lambda, four methods", &torque, 1e-9);
-    soa_constraints_free(c), soa_work_free(w), soa_model_free(m), json_decref(d);
+    soa_constraints_free(c);
+    soa_work_free(w);
+    soa_model_free(m);
+    json_decref(d);
 }
 
 static void closed_vectors(void **unused) {

@@ -6,10 +6,10 @@
 #include "soa/soa.h"
 #include "trees.h"
 
-#define FREE_MOTION "inv(Mass) (T - H phi (M phi' a + b))"                       /* (24) */
-#define FREE_TIPS "B' phi' (H' " FREE_MOTION " + a)"                             /* (25) of the free motion */
-#define COMPLIANCE "A J inv(Mass) J' A'"                                         /* Lambda_c^-1 */
-#define CLOSING "-inv(" COMPLIANCE ") A " FREE_TIPS                              /* (26) */
+#define FREE_MOTION "inv(Mass) (T - H phi (M phi' a + b))" /* (24) */
+#define FREE_TIPS "B' phi' (H' " FREE_MOTION " + a)"       /* (25) of the free motion */
+#define COMPLIANCE "A J inv(Mass) J' A'"                   /* Lambda_c^-1 */
+#define CLOSING "-inv(" COMPLIANCE ") A " FREE_TIPS        /* (26) */
 #define CLOSED FREE_MOTION " - inv(Mass) J' A' inv(" COMPLIANCE ") A " FREE_TIPS /* (23) */
 
 static const soa_variable variables[] = {{"A", SOA_SPACE_BASE, SOA_SPACE_TIP},
@@ -22,7 +22,8 @@ enum { VARIABLES = sizeof variables / sizeof *variables };
 static const soa_expr *parsed(const char *text) {
     const soa_expr *e = NULL;
     char message[600];
-    if (soa_expr_parse(text, variables, VARIABLES, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    if (soa_expr_parse(text, variables, VARIABLES, &e, message, sizeof message) != SOA_OK)
+        fail_msg("%s", message);
     return e;
 }
 /* By sweeps, as it stands or improved; or by dense arithmetic. */
@@ -37,7 +38,8 @@ static void value_of(soa_machine *k, const char *text, int how, double *out) {
     char message[600];
     if (how == IMPROVED) {
         int i = 0;
-        while (found[i].text && strcmp(found[i].text, text) != 0) ++i;
+        while (found[i].text && strcmp(found[i].text, text) != 0)
+            ++i;
         if (!found[i].text) {
             found[i].text = text;
             assert_int_equal(soa_expr_improve(e, 100, NULL, NULL, &found[i].e), SOA_OK);
@@ -50,7 +52,8 @@ static void value_of(soa_machine *k, const char *text, int how, double *out) {
         if (soa_plan_create(k, use, &p, message, sizeof message) != SOA_OK) fail_msg("%s", message);
         assert_int_equal(soa_plan_run(p, out), SOA_OK);
     }
-    soa_plan_free(p), soa_expr_free(e);
+    soa_plan_free(p);
+    soa_expr_free(e);
 }
 
 typedef struct pair {
@@ -59,17 +62,20 @@ typedef struct pair {
     soa_work *w;
     int tip[2], nv;
     double *q, *v, *tau;
-    double *J, gamma[6]; /* relative motion at the first tip's origin, world axes, classical: Jc, (dJc/dt) v */
+    double *J, gamma[6]; /* relative motion at the first tip's origin, world axes, classical: Jc,
+                          * (dJc/dt) v */
     soa_frame pose[2];
 } pair;
 /* Motion of a point of tip 2's body that is now at tip 1: rows of a 6 x n matrix. */
 static void at_first_tip(const pair *p, int n, double *X) {
     double r[3];
-    for (int j = 0; j < 3; ++j) r[j] = p->pose[0].p[j] - p->pose[1].p[j];
+    for (int j = 0; j < 3; ++j)
+        r[j] = p->pose[0].p[j] - p->pose[1].p[j];
     for (int c = 0; c < n; ++c) {
         double *x = X + c;
-        x[3 * n] += x[n] * r[2] - x[2 * n] * r[1], x[4 * n] += x[2 * n] * r[0] - x[0] * r[2],
-            x[5 * n] += x[0] * r[1] - x[n] * r[0];
+        x[3 * n] += x[n] * r[2] - x[2 * n] * r[1];
+        x[4 * n] += x[2 * n] * r[0] - x[0] * r[2];
+        x[5 * n] += x[0] * r[1] - x[n] * r[0];
     }
 }
 /* inv(A) x, n equations, Gaussian elimination with pivoting */
@@ -80,18 +86,22 @@ static void solve(int n, double *A, double *x) {
             if (fabs(A[n * r + c]) > fabs(A[n * best + c])) best = r;
         for (int j = 0; j < n; ++j) {
             const double t = A[n * c + j];
-            A[n * c + j] = A[n * best + j], A[n * best + j] = t;
+            A[n * c + j] = A[n * best + j];
+            A[n * best + j] = t;
         }
         const double t = x[c];
-        x[c] = x[best], x[best] = t;
+        x[c] = x[best];
+        x[best] = t;
         for (int r = c + 1; r < n; ++r) {
             const double s = A[n * r + c] / A[n * c + c];
-            for (int j = c; j < n; ++j) A[n * r + j] -= s * A[n * c + j];
+            for (int j = c; j < n; ++j)
+                A[n * r + j] -= s * A[n * c + j];
             x[r] -= s * x[c];
         }
     }
     for (int r = n - 1; r >= 0; --r) {
-        for (int c = r + 1; c < n; ++c) x[r] -= A[n * r + c] * x[c];
+        for (int c = r + 1; c < n; ++c)
+            x[r] -= A[n * r + c] * x[c];
         x[r] /= A[n * r + r];
     }
 }
@@ -101,33 +111,41 @@ static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
     soa_report report;
     assert_int_equal(soa_model_body(m, body1, &one), SOA_OK);
     assert_int_equal(soa_model_body(m, body2, &two), SOA_OK);
-    p.tip[0] = one.frame, p.tip[1] = two.frame;
+    p.tip[0] = one.frame;
+    p.tip[1] = two.frame;
     assert_int_equal(soa_machine_create(m, p.tip, 2, &p.k, &report), SOA_OK);
     assert_int_equal(soa_work_create(m, &p.w), SOA_OK);
     tree_state s = random_tree_state(m, seed);
-    p.q = s.q, p.v = s.v, p.tau = s.tau;
+    p.q = s.q;
+    p.v = s.v;
+    p.tau = s.tau;
     const size_t n = (size_t)p.nv;
     double *J2 = calloc(6 * n, sizeof *J2), G[36], u[6], g[6];
     p.J = calloc(6 * n, sizeof(double));
     assert_int_equal(soa_kinematics(m, p.w, p.q, NULL, NULL), SOA_OK);
-    for (int t = 0; t < 2; ++t) assert_int_equal(soa_pose(m, p.w, p.tip[t], &p.pose[t]), SOA_OK);
+    for (int t = 0; t < 2; ++t)
+        assert_int_equal(soa_pose(m, p.w, p.tip[t], &p.pose[t]), SOA_OK);
     assert_int_equal(soa_jacobian(m, p.w, p.tip[0], SOA_AXES_WORLD, p.J), SOA_OK);
     assert_int_equal(soa_jacobian(m, p.w, p.tip[1], SOA_AXES_WORLD, J2), SOA_OK);
     at_first_tip(&p, p.nv, J2);
-    for (size_t i = 0; i < 6 * n; ++i) p.J[i] -= J2[i];
+    for (size_t i = 0; i < 6 * n; ++i)
+        p.J[i] -= J2[i];
     /* velocities that keep the hands together: v -= Jc' inv(Jc Jc') Jc v, twice for the rounding */
     for (int again = 0; again < 2; ++again) {
         for (size_t r = 0; r < 6; ++r) {
             u[r] = 0;
-            for (size_t c = 0; c < n; ++c) u[r] += p.J[n * r + c] * p.v[c];
+            for (size_t c = 0; c < n; ++c)
+                u[r] += p.J[n * r + c] * p.v[c];
             for (size_t c = 0; c < 6; ++c) {
                 G[6 * r + c] = 0;
-                for (size_t i = 0; i < n; ++i) G[6 * r + c] += p.J[n * r + i] * p.J[n * c + i];
+                for (size_t i = 0; i < n; ++i)
+                    G[6 * r + c] += p.J[n * r + i] * p.J[n * c + i];
             }
         }
         solve(6, G, u);
         for (size_t c = 0; c < n; ++c)
-            for (size_t r = 0; r < 6; ++r) p.v[c] -= p.J[n * r + c] * u[r];
+            for (size_t r = 0; r < 6; ++r)
+                p.v[c] -= p.J[n * r + c] * u[r];
     }
     double V2[6], w[3], r[3];
     assert_int_equal(soa_kinematics(m, p.w, p.q, p.v, NULL), SOA_OK);
@@ -135,13 +153,18 @@ static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
     assert_int_equal(soa_jacobian_dot_v(m, p.w, p.tip[1], SOA_AXES_WORLD, g), SOA_OK);
     assert_int_equal(soa_velocity(m, p.w, p.tip[1], SOA_AXES_WORLD, V2), SOA_OK);
     at_first_tip(&p, 1, g);
-    for (int j = 0; j < 3; ++j) r[j] = p.pose[0].p[j] - p.pose[1].p[j];
-    for (int j = 0; j < 3; ++j) w[j] = V2[(j + 1) % 3] * r[(j + 2) % 3] - V2[(j + 2) % 3] * r[(j + 1) % 3]; /* w x r */
-    for (int j = 0; j < 3; ++j) g[3 + j] += V2[(j + 1) % 3] * w[(j + 2) % 3] - V2[(j + 2) % 3] * w[(j + 1) % 3];
-    for (int j = 0; j < 6; ++j) p.gamma[j] -= g[j];
+    for (int j = 0; j < 3; ++j)
+        r[j] = p.pose[0].p[j] - p.pose[1].p[j];
+    for (int j = 0; j < 3; ++j)
+        w[j] = V2[(j + 1) % 3] * r[(j + 2) % 3] - V2[(j + 2) % 3] * r[(j + 1) % 3]; /* w x r */
+    for (int j = 0; j < 3; ++j)
+        g[3 + j] += V2[(j + 1) % 3] * w[(j + 2) % 3] - V2[(j + 2) % 3] * w[(j + 1) % 3];
+    for (int j = 0; j < 6; ++j)
+        p.gamma[j] -= g[j];
     free(J2);
     assert_int_equal(soa_machine_set_state(p.k, p.q, p.v, NULL, p.tau, NULL, NULL, 0), SOA_OK);
-    /* A = [X1 -X2]: tip motions brought to the world's origin and axes, where spatial accelerations can be compared */
+    /* A = [X1 -X2]: tip motions brought to the world's origin and axes, where spatial accelerations
+     * can be compared */
     double A[72] = {0}, part[2][72] = {{0}};
     for (int t = 0; t < 2; ++t) {
         const soa_frame back = soa_frame_inverse(&p.pose[t]); /* the world seen in the tip */
@@ -149,37 +172,55 @@ static pair open_pair(const soa_model *m, int body1, int body2, long seed) {
             double e[6] = {0}, x[6];
             e[c] = 1;
             soa_frame_motion_to_child(&back, e, x);
-            for (int row = 0; row < 6; ++row)
-                part[t][12 * row + 6 * t + c] = x[row], A[12 * row + 6 * t + c] = t ? -x[row] : x[row];
+            for (int row = 0; row < 6; ++row) {
+                part[t][12 * row + 6 * t + c] = x[row];
+                A[12 * row + 6 * t + c] = t ? -x[row] : x[row];
+            }
         }
     }
     assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, A), SOA_OK);
-    assert_int_equal(soa_machine_set_matrix(p.k, "A1", SOA_SPACE_TIP, SOA_SPACE_BASE, part[0]), SOA_OK);
-    assert_int_equal(soa_machine_set_matrix(p.k, "A2", SOA_SPACE_TIP, SOA_SPACE_BASE, part[1]), SOA_OK);
+    assert_int_equal(soa_machine_set_matrix(p.k, "A1", SOA_SPACE_TIP, SOA_SPACE_BASE, part[0]),
+                     SOA_OK);
+    assert_int_equal(soa_machine_set_matrix(p.k, "A2", SOA_SPACE_TIP, SOA_SPACE_BASE, part[1]),
+                     SOA_OK);
     return p;
 }
 static void close_pair(pair *p) {
-    free(p->q), free(p->v), free(p->tau), free(p->J);
-    soa_machine_free(p->k), soa_work_free(p->w), soa_model_free(p->m);
+    free(p->q);
+    free(p->v);
+    free(p->tau);
+    free(p->J);
+    soa_machine_free(p->k);
+    soa_work_free(p->w);
+    soa_model_free(p->m);
 }
-/* [M Jc'; Jc 0] [qdd; -lambda] = [tau - bias; -gamma]; f: lambda moved to the world's origin, on tip 1 */
+/* [M Jc'; Jc 0] [qdd; -lambda] = [tau - bias; -gamma]; f: lambda moved to the world's origin, on
+ * tip 1 */
 static void kkt(const pair *p, double *qdd, double f[6]) {
     const size_t n = (size_t)p->nv, N = n + 6;
-    double *M = calloc(n * n + 1, sizeof *M), *K = calloc(N * N, sizeof *K), *x = calloc(N, sizeof *x);
+    double *M = calloc(n * n + 1, sizeof *M), *K = calloc(N * N, sizeof *K),
+           *x = calloc(N, sizeof *x);
     assert_int_equal(soa_crba(p->m, p->w, p->q, M), SOA_OK);
     assert_int_equal(soa_bias_torque(p->m, p->w, p->q, p->v, x), SOA_OK);
     for (size_t r = 0; r < n; ++r) {
         x[r] = p->tau[r] - x[r];
-        for (size_t c = 0; c < n; ++c) K[N * r + c] = M[n * r + c];
-        for (size_t c = 0; c < 6; ++c) K[N * r + n + c] = K[N * (n + c) + r] = p->J[n * c + r];
+        for (size_t c = 0; c < n; ++c)
+            K[N * r + c] = M[n * r + c];
+        for (size_t c = 0; c < 6; ++c)
+            K[N * r + n + c] = K[N * (n + c) + r] = p->J[n * c + r];
     }
-    for (size_t r = 0; r < 6; ++r) x[n + r] = -p->gamma[r];
+    for (size_t r = 0; r < 6; ++r)
+        x[n + r] = -p->gamma[r];
     solve((int)N, K, x);
     memcpy(qdd, x, n * sizeof *qdd);
-    for (int j = 0; j < 6; ++j) f[j] = -x[n + (size_t)j];
+    for (int j = 0; j < 6; ++j)
+        f[j] = -x[n + (size_t)j];
     const double *r = p->pose[0].p;
-    for (int j = 0; j < 3; ++j) f[j] += r[(j + 1) % 3] * f[3 + (j + 2) % 3] - r[(j + 2) % 3] * f[3 + (j + 1) % 3];
-    free(M), free(K), free(x);
+    for (int j = 0; j < 3; ++j)
+        f[j] += r[(j + 1) % 3] * f[3 + (j + 2) % 3] - r[(j + 2) % 3] * f[3 + (j + 1) % 3];
+    free(M);
+    free(K);
+    free(x);
 }
 
 typedef struct errors {
@@ -198,10 +239,12 @@ static void judge(pair *p, long seed, int apart, errors *e) {
     /* (22): the tips' accelerations are equal under those accelerations of the joints */
     assert_int_equal(soa_machine_set_vector(p->k, "acc", SOA_SPACE_JOINT, truth), SOA_OK);
     double both[6], one[6], size = 1;
-    value_of(p->k, "A B' phi' (H' acc + a)", AS_IT_STANDS, both),
-        value_of(p->k, "A1 B' phi' (H' acc + a)", AS_IT_STANDS, one);
-    for (int j = 0; j < 6; ++j) size = fmax(size, fabs(one[j]));
-    for (int j = 0; j < 6; ++j) note(&e->closed, fabs(both[j]) <= 1e300 ? fabs(both[j]) / size : INFINITY, seed);
+    value_of(p->k, "A B' phi' (H' acc + a)", AS_IT_STANDS, both);
+    value_of(p->k, "A1 B' phi' (H' acc + a)", AS_IT_STANDS, one);
+    for (int j = 0; j < 6; ++j)
+        size = fmax(size, fabs(one[j]));
+    for (int j = 0; j < 6; ++j)
+        note(&e->closed, fabs(both[j]) <= 1e300 ? fabs(both[j]) / size : INFINITY, seed);
     /* Lambda_c^-1 = Lambda_1^-1 + Lambda_2^-1, exactly when the arms share no moving body */
     double C[36], D[36];
     value_of(p->k, COMPLIANCE, DENSE, C);
@@ -209,21 +252,26 @@ static void judge(pair *p, long seed, int apart, errors *e) {
     if (apart > 0)
         note(&e->sum, relative(C, D, 36), seed);
     else if (apart == 0)
-        assert_true(relative(C, D, 36) > 1e-6); /* a common moving body couples them, RK88-II (6.8) */
-    free(truth), free(x);
+        assert_true(relative(C, D, 36) >
+                    1e-6); /* a common moving body couples them, RK88-II (6.8) */
+    free(truth);
+    free(x);
 }
-/* The dense form multiplies by explicit inverses of Mass and Lambda_c^-1: the bare PUMA's wrist costs it five digits. */
+/* The dense form multiplies by explicit inverses of Mass and Lambda_c^-1: the bare PUMA's wrist
+ * costs it five digits. */
 static void conclude_all(const char *what, const errors *e) {
     const double tolerance = 1e-10, dense = 1e-8;
     printf(" %s\n", what);
-    conclude("RJK91 (23), accelerations by sweeps against KKT", &e->motion[AS_IT_STANDS], tolerance);
+    conclude("RJK91 (23), accelerations by sweeps against KKT", &e->motion[AS_IT_STANDS],
+             tolerance);
     conclude("RJK91 (23), improved, by sweeps", &e->motion[IMPROVED], tolerance);
     conclude("RJK91 (23), dense", &e->motion[DENSE], dense);
     conclude("RJK91 (26), closing force by sweeps", &e->force[AS_IT_STANDS], tolerance);
     conclude("RJK91 (26), improved, by sweeps", &e->force[IMPROVED], tolerance);
     conclude("RJK91 (26), dense", &e->force[DENSE], dense);
     conclude("RJK91 (22), equal accelerations of the tips", &e->closed, tolerance);
-    if (e->sum.count) conclude("RJK91 (26), inv(Lambda_c) = inv(Lambda_1) + inv(Lambda_2)", &e->sum, 1e-11);
+    if (e->sum.count)
+        conclude("RJK91 (26), inv(Lambda_c) = inv(Lambda_1) + inv(Lambda_2)", &e->sum, 1e-11);
 }
 
 static const soa_model *stock(const char *name) {
@@ -254,7 +302,8 @@ static void on_a_floating_base(void **state) {
     }
     conclude_all("the two arms of a satellite hand in hand", &e);
 }
-static void any_loop(void **state) { /* every joint type: the last body of a chain held by the first */
+/* every joint type: the last body of a chain held by the first */
+static void any_loop(void **state) {
     (void)state;
     errors e = {0};
     for (long s = first_seed(); s < first_seed() + 12; ++s) {
@@ -280,27 +329,35 @@ static void own_operators(void **state) {
     assert_non_null(strstr(message, "tip or base"));
     assert_null(soa_expr_operator("A", SOA_SPACE_JOINT, SOA_SPACE_TIP));
     assert_null(soa_expr_operator("A", SOA_SPACE_TIP, SOA_SPACE_COUNT));
-    assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_LINK, SOA_SPACE_BASE, A), SOA_E_ARGUMENT);
-    assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_LINK, SOA_SPACE_BASE, A),
+                     SOA_E_ARGUMENT);
+    assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, NULL),
+                     SOA_E_ARGUMENT);
     A[5] = NAN;
-    assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, A), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_machine_set_matrix(p.k, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, A),
+                     SOA_E_NOT_FINITE);
     A[5] = 0;
-    assert_int_equal(soa_expr_parse("A A f0", variables, VARIABLES, &e, message, sizeof message), SOA_E_FORMAT);
+    assert_int_equal(soa_expr_parse("A A f0", variables, VARIABLES, &e, message, sizeof message),
+                     SOA_E_FORMAT);
     const soa_variable other = {"C", SOA_SPACE_TIP, SOA_SPACE_TIP};
     assert_int_equal(soa_expr_parse("C f0", &other, 1, &e, message, sizeof message), SOA_OK);
     assert_int_equal(soa_plan_create(p.k, e, &plan, message, sizeof message), SOA_E_NAME);
     assert_non_null(strstr(message, "operator 'C' has no value"));
     soa_expr_free(e);
     /* applied and formed; the adjoint; a chain of matrices without any sweep; the inverse of one */
-    for (int i = 0; i < 144; ++i) A[i] = (i % 13 == 0 ? 3 : 0) + 0.1 * ((7 * i) % 11);
+    for (int i = 0; i < 144; ++i)
+        A[i] = (i % 13 == 0 ? 3 : 0) + 0.1 * ((7 * i) % 11);
     assert_int_equal(soa_machine_set_matrix(p.k, "C", SOA_SPACE_TIP, SOA_SPACE_TIP, A), SOA_OK);
     assert_int_equal(soa_machine_set_vector(p.k, "x", SOA_SPACE_BASE, x), SOA_OK);
     const soa_variable all[] = {variables[0], variables[3], other};
-    const char *const texts[] = {"C A' x",          "C' A' x + A' x",    "inv(C) A' x",
-                                 "inv(C') C' A' x", "C inv(C + I) A' x", "C C B' phi' H' inv(Mass) J' C A' x"};
+    const char *const texts[] = {
+        "C A' x",          "C' A' x + A' x",    "inv(C) A' x",
+        "inv(C') C' A' x", "C inv(C + I) A' x", "C C B' phi' H' inv(Mass) J' C A' x"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-        if (soa_expr_parse(texts[i], all, 3, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
-        if (soa_plan_create(p.k, e, &plan, message, sizeof message) != SOA_OK) fail_msg("%s: %s", texts[i], message);
+        if (soa_expr_parse(texts[i], all, 3, &e, message, sizeof message) != SOA_OK)
+            fail_msg("%s", message);
+        if (soa_plan_create(p.k, e, &plan, message, sizeof message) != SOA_OK)
+            fail_msg("%s: %s", texts[i], message);
         assert_int_equal(soa_plan_run(plan, y), SOA_OK);
         assert_int_equal(soa_machine_dense_matrix(p.k, e, z), SOA_OK);
         if (!(relative(y, z, 12) <= 1e-11))
@@ -311,25 +368,33 @@ static void own_operators(void **state) {
         assert_true(soa_expr_print(e, printed, sizeof printed) < sizeof printed);
         assert_int_equal(soa_expr_parse(printed, all, 3, &again, message, sizeof message), SOA_OK);
         soa_scalar_graph *graph = NULL; /* not for operators of the caller's */
-        assert_int_not_equal(soa_scalar_graph_create(p.k, e, NULL, &graph, message, sizeof message), SOA_OK);
-        soa_expr_free(again), soa_plan_free(plan), soa_expr_free(e);
+        assert_int_not_equal(soa_scalar_graph_create(p.k, e, NULL, &graph, message, sizeof message),
+                             SOA_OK);
+        soa_expr_free(again);
+        soa_plan_free(plan);
+        soa_expr_free(e);
     }
     /* new numbers are seen by the old plan */
-    if (soa_expr_parse("C A' x", all, 3, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    if (soa_expr_parse("C A' x", all, 3, &e, message, sizeof message) != SOA_OK)
+        fail_msg("%s", message);
     assert_int_equal(soa_plan_create(p.k, e, &plan, message, sizeof message), SOA_OK);
     assert_int_equal(soa_plan_run(plan, y), SOA_OK);
-    for (int i = 0; i < 144; ++i) A[i] *= 2;
+    for (int i = 0; i < 144; ++i)
+        A[i] *= 2;
     assert_int_equal(soa_machine_set_matrix(p.k, "C", SOA_SPACE_TIP, SOA_SPACE_TIP, A), SOA_OK);
     assert_int_equal(soa_plan_run(plan, z), SOA_OK);
-    for (int i = 0; i < 12; ++i) y[i] *= 2;
+    for (int i = 0; i < 12; ++i)
+        y[i] *= 2;
     assert_true(relative(z, y, 12) <= 1e-15);
-    soa_plan_free(plan), soa_expr_free(e);
+    soa_plan_free(plan);
+    soa_expr_free(e);
     close_pair(&p);
 }
 
 int main(void) {
     printf("seed %ld\n", first_seed());
-    const struct CMUnitTest tests[] = {cmocka_unit_test(two_pumas), cmocka_unit_test(on_a_floating_base),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(two_pumas),
+                                       cmocka_unit_test(on_a_floating_base),
                                        cmocka_unit_test(any_loop), cmocka_unit_test(own_operators)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

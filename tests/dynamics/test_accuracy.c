@@ -10,7 +10,8 @@ extern const soai_kernels soai_kernels_quad;
 typedef __float128 quad;
 
 /* max|difference| / max|reference| of aba in double against __float128 at one state */
-static double error_of(const soa_model *m, soa_work *w, const double *q, const double *v, const double *tau) {
+static double error_of(const soa_model *m, soa_work *w, const double *q, const double *v,
+                       const double *tau) {
     const size_t n = (size_t)soa_model_nv(m);
     const soai_view_double view = soai_model_view(m);
     void *work = calloc(1, soai_kernels_quad.work_bytes);
@@ -19,7 +20,11 @@ static double error_of(const soa_model *m, soa_work *w, const double *q, const d
          *A = calloc(n, sizeof(quad));
     double *got = calloc(n, sizeof(double)), *reference = calloc(n, sizeof(double));
     soai_kernels_quad.work_place(&view, work, arrays);
-    for (size_t i = 0; i < n; ++i) Q[i] = q[i], V[i] = v[i], T[i] = tau[i];
+    for (size_t i = 0; i < n; ++i) {
+        Q[i] = q[i];
+        V[i] = v[i];
+        T[i] = tau[i];
+    }
     assert_int_equal(soai_kernels_quad.aba_spatial(&view, work, Q, V, T, NULL, A), 0);
     assert_int_equal(soa_aba(m, w, q, v, tau, NULL, 0, got), SOA_OK);
     double worst = 0, size = 0;
@@ -29,7 +34,14 @@ static double error_of(const soa_model *m, soa_work *w, const double *q, const d
         const double d = fabs((double)(A[i] - (quad)got[i]));
         if (!(d <= worst)) worst = d;
     }
-    free(work), free(arrays), free(Q), free(V), free(T), free(A), free(got), free(reference);
+    free(work);
+    free(arrays);
+    free(Q);
+    free(V);
+    free(T);
+    free(A);
+    free(got);
+    free(reference);
     return worst / size;
 }
 
@@ -47,16 +59,22 @@ static void long_chain(void **state) {
     for (long s = first_seed(); s < first_seed() + 20; ++s) {
         dice d = {(uint64_t)s};
         const double most = angles[s % 4];
-        roll_many(&d, -most, most, n, q), roll_many(&d, -1, 1, n, v), roll_many(&d, -1, 1, n, tau);
+        roll_many(&d, -most, most, n, q);
+        roll_many(&d, -1, 1, n, v);
+        roll_many(&d, -1, 1, n, tau);
         note(&rest, error_of(m, w, q, zero, zero), s);
         note(&rest, error_of(m, w, q, zero, tau), s);
         note(&moving, error_of(m, w, q, v, tau), s);
-        for (size_t i = 0; i < n; ++i) v[i] = v[i] < 0 ? -1 : 1;
+        for (size_t i = 0; i < n; ++i)
+            v[i] = v[i] < 0 ? -1 : 1;
         note(&moving, error_of(m, w, q, v, tau), s);
     }
     conclude("aba, 1,000 links, at rest", &rest, 1e-13);
     conclude("aba, 1,000 links, joint speeds of +-1 rad/s", &moving, 1e-13);
-    free(q), free(v), free(tau), free(zero);
+    free(q);
+    free(v);
+    free(tau);
+    free(zero);
     soa_work_free(w);
     soa_model_free(m);
 }

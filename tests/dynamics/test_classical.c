@@ -52,7 +52,8 @@ static const soa_model *square_up(const soa_model *model, dice *random) {
         if (info.mimic > i) b->joint.mimic = info.mimic;
         if (noise(random) < -0.5) continue;
         const int k = (int)roll(random, 0, 3), k2 = (k + (noise(random) < 0 ? 1 : 2)) % 3;
-        for (int c = 0; c < 3; c++) b->joint.axis[c] = b->joint.axis2[c] = 0;
+        for (int c = 0; c < 3; c++)
+            b->joint.axis[c] = b->joint.axis2[c] = 0;
         b->joint.axis[k] = noise(random) < 0.4 ? 1 : -1;
         b->joint.axis2[k2] = noise(random) < 0.4 ? 1 : -1;
     }
@@ -69,22 +70,35 @@ static sample draw(const char *family, long seed) {
     char name[64];
     soa_report report = {SOA_OK, -1, 0, ""};
     snprintf(name, sizeof name, "%s:%ld", family, seed);
-    if (soa_stock_model_create(name, NULL, &s.model, &report) != SOA_OK) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, NULL, &s.model, &report) != SOA_OK)
+        fail_msg("%s: %s", name, report.text);
     if (seed % 2) s.model = square_up(s.model, &s.random);
     OK(soa_work_create(s.model, &s.work));
-    s.nq = soa_model_nq(s.model), s.nv = soa_model_nv(s.model), s.n = soa_model_body_count(s.model);
-    s.q = room(s.nq, sizeof(double)), s.v = room(s.nv, sizeof(double)), s.a = room(s.nv, sizeof(double));
-    s.tau = room(s.nv, sizeof(double)), s.got = room(s.nv, sizeof(double)), s.M = room(s.nv * s.nv, sizeof(double));
+    s.nq = soa_model_nq(s.model);
+    s.nv = soa_model_nv(s.model);
+    s.n = soa_model_body_count(s.model);
+    s.q = room(s.nq, sizeof(double));
+    s.v = room(s.nv, sizeof(double));
+    s.a = room(s.nv, sizeof(double));
+    s.tau = room(s.nv, sizeof(double));
+    s.got = room(s.nv, sizeof(double));
+    s.M = room(s.nv * s.nv, sizeof(double));
     s.body = room(s.n + 1, sizeof(classical_body));
-    for (int i = 0; i < s.nq; i++) s.q[i] = 3 * noise(&s.random);
-    for (int i = 0; i < s.nv; i++) s.v[i] = 2 * noise(&s.random), s.a[i] = 3 * noise(&s.random);
+    for (int i = 0; i < s.nq; i++)
+        s.q[i] = 3 * noise(&s.random);
+    for (int i = 0; i < s.nv; i++) {
+        s.v[i] = 2 * noise(&s.random);
+        s.a[i] = 3 * noise(&s.random);
+    }
     for (int i = 1; i <= s.n; i++) {
         soa_body_info info;
         OK(soa_model_body(s.model, i, &info));
         if (info.nq == info.nv) continue;
         double *e = s.q + info.q_index + info.nq - 4, norm = 0;
-        for (int k = 0; k < 4; k++) norm += e[k] * e[k];
-        for (int k = 0; k < 4; k++) e[k] /= sqrt(norm);
+        for (int k = 0; k < 4; k++)
+            norm += e[k] * e[k];
+        for (int k = 0; k < 4; k++)
+            e[k] /= sqrt(norm);
     }
     if (s.nv > 2 && seed % 4 == 0) s.v[s.nv / 2] = 0; /* Coulomb friction at rest */
     s.wrenches = (int)(seed % (MOST_WRENCHES + 1));
@@ -92,7 +106,8 @@ static sample draw(const char *family, long seed) {
         soa_wrench *x = s.wrench + k;
         x->frame = (int)((noise(&s.random) + 1) / 2 * soa_model_frame_count(s.model));
         x->axes = noise(&s.random) < 0 ? SOA_AXES_WORLD : SOA_AXES_BODY;
-        for (int c = 0; c < 6; c++) x->value[c] = 20 * noise(&s.random);
+        for (int c = 0; c < 6; c++)
+            x->value[c] = 20 * noise(&s.random);
     }
     return s;
 }
@@ -100,21 +115,28 @@ static sample draw(const char *family, long seed) {
 static void drop(sample *s) {
     soa_work_free(s->work);
     soa_model_free(s->model);
-    free(s->q), free(s->v), free(s->a), free(s->tau), free(s->got), free(s->M), free(s->body);
+    free(s->q);
+    free(s->v);
+    free(s->a);
+    free(s->tau);
+    free(s->got);
+    free(s->M);
+    free(s->body);
 }
 
 /* Relative error of a vector, remembered if the worst; fails, NaN included, above the tolerance. */
-static void compare(const char *what, const sample *s, int item, const double *got, const double *expected, int count,
-                    double allowed, double *worst) {
+static void compare(const char *what, const sample *s, int item, const double *got,
+                    const double *expected, int count, double allowed, double *worst) {
     double scale = 1e-3;
     for (int i = 0; i < count; i++)
         if (!(fabs(expected[i]) <= scale)) scale = fabs(expected[i]);
     for (int i = 0; i < count; i++) {
         const double error = fabs(got[i] - expected[i]) / scale;
         if (!(error <= allowed))
-            fail_msg(
-                "%s, seed %ld (%s), item %d, number %d: got %.17g, expected %.17g, relative error %.3g, allowed %.3g",
-                what, s->seed, soa_model_name(s->model), item, i, got[i], expected[i], error, allowed);
+            fail_msg("%s, seed %ld (%s), item %d, number %d: got %.17g, expected %.17g, relative "
+                     "error %.3g, allowed %.3g",
+                     what, s->seed, soa_model_name(s->model), item, i, got[i], expected[i], error,
+                     allowed);
         if (error > *worst) *worst = error;
     }
 }
@@ -131,9 +153,12 @@ static void inverse_dynamics(void **state) {
         for (int i = 1; i <= s.n; i++) {
             soa_body_info info;
             OK(soa_model_body(s.model, i, &info));
-            kinds[info.type]++, mimics += info.mimic >= 0;
-            if (info.rotor_inertia > 0)
-                rotors += info.rotor_model == SOA_ROTOR_EXACT, reflected += info.rotor_model == SOA_ROTOR_REFLECTED;
+            kinds[info.type]++;
+            mimics += info.mimic >= 0;
+            if (info.rotor_inertia > 0) {
+                rotors += info.rotor_model == SOA_ROTOR_EXACT;
+                reflected += info.rotor_model == SOA_ROTOR_REFLECTED;
+            }
             const double *R = s.body[i].R, *N = s.body[i].N, *F = s.body[i].F;
             double got[6], expected[6];
             for (int k = 0; k < 3; k++) {
@@ -151,7 +176,8 @@ static void inverse_dynamics(void **state) {
         compare("rnea at rest", &s, 0, s.got, s.tau, s.nv, tolerance, &worst_bias);
         drop(&s);
     }
-    printf("inverse dynamics: %d trees from seed %ld, worst relative error: tau %.2g, joint forces %.2g, bias %.2g\n",
+    printf("inverse dynamics: %d trees from seed %ld, worst relative error: tau %.2g, joint forces "
+           "%.2g, bias %.2g\n",
            TREES, first_seed(), worst, worst_force, worst_bias);
     for (int k = SOA_REVOLUTE; k < SOA_JOINT_TYPE_COUNT; k++) {
         printf("  %d %s", kinds[k], soa_joint_type_name((soa_joint_type)k));
@@ -164,7 +190,8 @@ static void inverse_dynamics(void **state) {
 static void to_axes(const soa_frame *pose, const double world[6], double own[6]) {
     for (int h = 0; h < 6; h += 3)
         for (int k = 0; k < 3; k++)
-            own[h + k] = pose->R[k] * world[h] + pose->R[3 + k] * world[h + 1] + pose->R[6 + k] * world[h + 2];
+            own[h + k] = pose->R[k] * world[h] + pose->R[3 + k] * world[h + 1] +
+                         pose->R[6 + k] * world[h + 2];
 }
 
 static void kinematics(void **state) {
@@ -209,7 +236,8 @@ static void kinematics(void **state) {
         free(coasting);
         drop(&s);
     }
-    printf("kinematics: %d trees from seed %ld, worst relative error: pose %.2g, velocity %.2g, acceleration %.2g, "
+    printf("kinematics: %d trees from seed %ld, worst relative error: pose %.2g, velocity %.2g, "
+           "acceleration %.2g, "
            "jdot_v %.2g\n",
            TREES, first_seed(), worst[0], worst[1], worst[2], worst[3]);
 }
@@ -233,12 +261,15 @@ static void energy_and_momentum(void **state) {
         compare("centre of mass", &s, 0, got_com, com, 3, 1e-10, &worst_momentum);
         OK(soa_centre_of_mass(s.model, s.work, s.q, s.v, got_com, got_velocity));
         compare("centre of mass", &s, 1, got_com, com, 3, 1e-10, &worst_momentum);
-        for (int k = 0; k < 3; k++) got_velocity[k] *= soa_model_mass(s.model);
-        compare("velocity of the centre of mass, times mass", &s, 0, got_velocity, h + 3, 3, 1e-10, &worst_momentum);
+        for (int k = 0; k < 3; k++)
+            got_velocity[k] *= soa_model_mass(s.model);
+        compare("velocity of the centre of mass, times mass", &s, 0, got_velocity, h + 3, 3, 1e-10,
+                &worst_momentum);
         drop(&s);
     }
-    printf("energy and momentum: %d trees from seed %ld, worst relative error: energy %.2g, momentum %.2g\n", TREES,
-           first_seed(), worst, worst_momentum);
+    printf("energy and momentum: %d trees from seed %ld, worst relative error: energy %.2g, "
+           "momentum %.2g\n",
+           TREES, first_seed(), worst, worst_momentum);
 }
 
 /* M by columns: what one unit acceleration at rest costs, less what rest costs. */
@@ -254,27 +285,31 @@ static void mass_matrix(void **state) {
             memset(s.a, 0, (size_t)s.nv * sizeof *s.a);
             s.a[j] = 1;
             classical_inverse(s.model, s.q, NULL, s.a, NULL, 0, s.body, s.tau);
-            for (int i = 0; i < s.nv; i++) M[i * s.nv + j] = s.tau[i] - rest[i];
+            for (int i = 0; i < s.nv; i++)
+                M[i * s.nv + j] = s.tau[i] - rest[i];
         }
         OK(soa_crba(s.model, s.work, s.q, s.M));
         compare("crba", &s, 0, s.M, M, s.nv * s.nv, tolerance, &worst);
         OK(soa_mass_r87(s.model, s.work, s.q, s.M));
         compare("mass_r87", &s, 0, s.M, M, s.nv * s.nv, tolerance, &worst);
-        free(rest), free(M);
+        free(rest);
+        free(M);
         drop(&s);
     }
-    printf("mass matrix: %d trees from seed %ld, worst relative error %.2g\n", SOME, first_seed(), worst);
+    printf("mass matrix: %d trees from seed %ld, worst relative error %.2g\n", SOME, first_seed(),
+           worst);
 }
 
-/* The accelerations of soa_aba need the torques it was given.  Error is measured against the largest product
- * |M_ij qdd_j|, the size of the terms that cancel. */
+/* The accelerations of soa_aba need the torques it was given.  Error is measured against the
+ * largest product |M_ij qdd_j|, the size of the terms that cancel. */
 static void forward_dynamics(void **state) {
     (void)state;
     double worst = 0;
     for (long t = 0; t < TREES; t++) {
         sample s = draw("random", first_seed() + t);
         double *qdd = room(s.nv, sizeof *qdd), scale = 1e-3;
-        for (int i = 0; i < s.nv; i++) s.tau[i] = 10 * noise(&s.random);
+        for (int i = 0; i < s.nv; i++)
+            s.tau[i] = 10 * noise(&s.random);
         OK(soa_aba(s.model, s.work, s.q, s.v, s.tau, s.wrench, s.wrenches, qdd));
         OK(soa_crba(s.model, s.work, s.q, s.M));
         classical_inverse(s.model, s.q, s.v, qdd, s.wrench, s.wrenches, s.body, s.got);
@@ -285,18 +320,20 @@ static void forward_dynamics(void **state) {
         for (int i = 0; i < s.nv; i++) {
             const double error = fabs(s.got[i] - s.tau[i]) / scale;
             if (!(error <= tolerance))
-                fail_msg(
-                    "aba, seed %ld, number %d: classical torque %.17g, given %.17g, error %.3g of %.3g, allowed %.3g",
-                    s.seed, i, s.got[i], s.tau[i], error, scale, tolerance);
+                fail_msg("aba, seed %ld, number %d: classical torque %.17g, given %.17g, error "
+                         "%.3g of %.3g, allowed %.3g",
+                         s.seed, i, s.got[i], s.tau[i], error, scale, tolerance);
             if (error > worst) worst = error;
         }
         free(qdd);
         drop(&s);
     }
-    printf("forward dynamics: %d trees from seed %ld, worst error of the torques %.2g\n", TREES, first_seed(), worst);
+    printf("forward dynamics: %d trees from seed %ld, worst error of the torques %.2g\n", TREES,
+           first_seed(), worst);
 }
 
-/* Angles of any size, and those next to a quarter turn: the sweeps bring their own sine and cosine. */
+/* Angles of any size, and those next to a quarter turn: the sweeps bring their own sine and
+ * cosine. */
 static void large_angles(void **state) {
     (void)state;
     double worst = 0;
@@ -317,8 +354,9 @@ static void large_angles(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(inverse_dynamics),    cmocka_unit_test(kinematics),
-                                       cmocka_unit_test(energy_and_momentum), cmocka_unit_test(mass_matrix),
-                                       cmocka_unit_test(forward_dynamics),    cmocka_unit_test(large_angles)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inverse_dynamics),    cmocka_unit_test(kinematics),
+        cmocka_unit_test(energy_and_momentum), cmocka_unit_test(mass_matrix),
+        cmocka_unit_test(forward_dynamics),    cmocka_unit_test(large_angles)};
     return cmocka_run_group_tests_name("classical", tests, NULL, NULL);
 }

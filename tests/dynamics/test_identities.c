@@ -46,16 +46,25 @@ static mechanism open_tree(long seed, const char *family) {
     snprintf(name, sizeof name, "%s:%ld", family, seed);
     if (soa_stock_model_create(name, NULL, &t.m, &report)) fail_msg("%s: %s", name, report.text);
     assert_int_equal(soa_work_create(t.m, &t.w), SOA_OK);
-    t.nq = soa_model_nq(t.m), t.nv = soa_model_nv(t.m), t.nb = soa_model_body_count(t.m);
+    t.nq = soa_model_nq(t.m);
+    t.nv = soa_model_nv(t.m);
+    t.nb = soa_model_body_count(t.m);
     const size_t nv = (size_t)t.nv, big = nv * nv + 10 * (size_t)t.nb * nv + 6 * nv + 8;
-    t.q = calloc((size_t)t.nq + 1, 8), t.v = calloc(nv + 1, 8), t.a = calloc(nv + 1, 8), t.tau = calloc(nv + 1, 8),
+    t.q = calloc((size_t)t.nq + 1, 8);
+    t.v = calloc(nv + 1, 8);
+    t.a = calloc(nv + 1, 8);
+    t.tau = calloc(nv + 1, 8);
     t.x = calloc(nv + 1, 8);
-    t.r1 = calloc(big, 8), t.r2 = calloc(big, 8), t.r3 = calloc(big, 8);
+    t.r1 = calloc(big, 8);
+    t.r2 = calloc(big, 8);
+    t.r3 = calloc(big, 8);
     soa_q_neutral(t.m, t.q);
     roll_many(&t.d, -2, 2, nv, t.v);
     assert_int_equal(soa_q_integrate(t.m, t.q, t.v, 1, t.q), SOA_OK); /* any configuration */
-    roll_many(&t.d, -1, 1, nv, t.v), roll_many(&t.d, -3, 3, nv, t.a), roll_many(&t.d, -5, 5, nv, t.tau),
-        roll_many(&t.d, -1, 1, nv, t.x);
+    roll_many(&t.d, -1, 1, nv, t.v);
+    roll_many(&t.d, -3, 3, nv, t.a);
+    roll_many(&t.d, -5, 5, nv, t.tau);
+    roll_many(&t.d, -1, 1, nv, t.x);
     t.nf = 3;
     for (int i = 0; i < t.nf; ++i) {
         t.f[i].frame = (int)roll(&t.d, 0, soa_model_frame_count(t.m) - 1e-9);
@@ -65,13 +74,20 @@ static mechanism open_tree(long seed, const char *family) {
     return t;
 }
 static void close_tree(mechanism *t) {
-    free(t->q), free(t->v), free(t->a), free(t->tau), free(t->x), free(t->r1), free(t->r2), free(t->r3);
+    free(t->q);
+    free(t->v);
+    free(t->a);
+    free(t->tau);
+    free(t->x);
+    free(t->r1);
+    free(t->r2);
+    free(t->r3);
     soa_work_free(t->w);
     soa_model_free(t->m);
 }
 #define OK(call) assert_int_equal(call, SOA_OK)
 
-/* ---- forward and inverse dynamics undo each other; M a + bias - J'f ----------------------------------------------- */
+/* ---- forward and inverse dynamics undo each other; M a + bias - J'f -------------------------- */
 static void forward_and_inverse(void **state) {
     (void)state;
     worst_case round = {0}, linear = {0};
@@ -84,11 +100,13 @@ static void forward_and_inverse(void **state) {
         OK(soa_rnea(t.m, t.w, t.q, t.v, t.a, t.f, t.nf, t.r1)); /* = M a + bias - sum J'f */
         OK(soa_mass_mul(t.m, t.w, t.q, t.a, t.r2));
         OK(soa_bias_torque(t.m, t.w, t.q, t.v, t.r3));
-        for (size_t i = 0; i < n; ++i) t.r2[i] += t.r3[i];
+        for (size_t i = 0; i < n; ++i)
+            t.r2[i] += t.r3[i];
         OK(soa_kinematics(t.m, t.w, t.q, NULL, NULL));
         for (int k = 0; k < t.nf; ++k) {
             OK(soa_jacobian_transpose_mul(t.m, t.w, t.f[k].frame, t.f[k].axes, t.f[k].value, t.r3));
-            for (size_t i = 0; i < n; ++i) t.r2[i] -= t.r3[i];
+            for (size_t i = 0; i < n; ++i)
+                t.r2[i] -= t.r3[i];
         }
         note(&linear, relative(t.r2, t.r1, n), s);
         close_tree(&t);
@@ -113,25 +131,32 @@ static void shipped_models(void **state) {
         OK(soa_work_create(m, &w));
         OK(soa_batch_create(m, &b));
         const size_t n = (size_t)soa_model_nv(m);
-        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
-               *back = calloc(n, 8);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8),
+               *acc = calloc(n, 8), *back = calloc(n, 8);
         soa_q_neutral(m, q);
         roll_many(&d, -2, 2, n, v);
         OK(soa_q_integrate(m, q, v, 1, q));
-        roll_many(&d, -1, 1, n, v), roll_many(&d, -5, 5, n, tau);
+        roll_many(&d, -1, 1, n, v);
+        roll_many(&d, -5, 5, n, tau);
         OK(soa_aba(m, w, q, v, tau, NULL, 0, acc));
         OK(soa_rnea(m, w, q, v, acc, NULL, 0, back));
         note(&round, relative(back, tau, n), s);
         OK(soa_aba_batch(m, b, 1, q, v, tau, NULL, back));
         note(&lanes, relative(back, acc, n), s);
-        free(q), free(v), free(tau), free(acc), free(back);
-        soa_batch_free(b), soa_work_free(w), soa_model_free(m);
+        free(q);
+        free(v);
+        free(tau);
+        free(acc);
+        free(back);
+        soa_batch_free(b);
+        soa_work_free(w);
+        soa_model_free(m);
     }
     conclude("shipped models: rnea(aba(tau)) = tau", &round, 1e-10);
     conclude("shipped models: aba in lanes", &lanes, 1e-11);
 }
 
-/* ---- mass matrix and inverse ---------------------------------------------------------------------------------------- */
+/* ---- mass matrix and inverse ----------------------------------------------------------------- */
 static void mass_matrix(void **state) {
     (void)state;
     worst_case identity = {0}, r87 = {0}, columns = {0}, inverse = {0}, symmetric = {0};
@@ -147,7 +172,8 @@ static void mass_matrix(void **state) {
             memset(e, 0, n * sizeof *e);
             e[c] = 1;
             OK(soa_mass_mul(t.m, t.w, t.q, e, y));
-            for (size_t r = 0; r < n; ++r) W[n * r + c] = y[r];
+            for (size_t r = 0; r < n; ++r)
+                W[n * r + c] = y[r];
         }
         note(&columns, relative(W, M, n * n), s);
         OK(soa_minv(t.m, t.w, t.q, W));
@@ -155,14 +181,18 @@ static void mass_matrix(void **state) {
         for (size_t i = 0; i < n; ++i)
             for (size_t j = 0; j < n; ++j) {
                 double sum = 0;
-                for (size_t k = 0; k < n; ++k) sum += M[n * i + k] * W[n * k + j];
+                for (size_t k = 0; k < n; ++k)
+                    sum += M[n * i + k] * W[n * k + j];
                 P[n * i + j] = sum - (i == j);
-                asym = fmax(asym, fabs(W[n * i + j] - W[n * j + i])), largest = fmax(largest, fabs(W[n * i + j]));
+                asym = fmax(asym, fabs(W[n * i + j] - W[n * j + i]));
+                largest = fmax(largest, fabs(W[n * i + j]));
             }
         double size_m = 0, size_w = 0, residual = 0;
-        for (size_t i = 0; i < n * n; ++i)
-            size_m = fmax(size_m, fabs(M[i])), size_w = fmax(size_w, fabs(W[i])),
+        for (size_t i = 0; i < n * n; ++i) {
+            size_m = fmax(size_m, fabs(M[i]));
+            size_w = fmax(size_w, fabs(W[i]));
             residual = residual <= fabs(P[i]) || isnan(P[i]) ? fabs(P[i]) : residual;
+        }
         note(&identity, residual / fmax(1, size_m * size_w), s);
         note(&symmetric, asym / largest, s);
         for (size_t c = 0; c < n; ++c) {
@@ -171,7 +201,8 @@ static void mass_matrix(void **state) {
             e[c] = 1;
             OK(soa_minv_mul(t.m, t.w, t.q, e, y));
             double col[MOST * 6];
-            for (size_t r = 0; r < n; ++r) col[r] = W[n * r + c];
+            for (size_t r = 0; r < n; ++r)
+                col[r] = W[n * r + c];
             note(&inverse, relative(y, col, n), s);
         }
         close_tree(&t);
@@ -183,7 +214,7 @@ static void mass_matrix(void **state) {
     conclude("M^-1 symmetric", &symmetric, 1e-11);
 }
 
-/* ---- complex step: q (+) i h e_j, v + i h e_j through the same sweeps over complex numbers ------------------------- */
+/* ---- complex step: q (+) i h e_j, v + i h e_j through the same sweeps over complex numbers --- */
 typedef struct complex_tree {
     soai_view_double view;
     void *work;
@@ -195,20 +226,29 @@ static complex_tree open_complex(const soa_model *m) {
     c.work = calloc(1, soai_kernels_complex.work_bytes);
     c.arrays = calloc(reals + 1, sizeof(cplx));
     soai_kernels_complex.work_place(&c.view, c.work, c.arrays);
-    c.q = calloc((size_t)m->tq + 1, sizeof(cplx)), c.v = calloc((size_t)m->tv + 1, sizeof(cplx)),
+    c.q = calloc((size_t)m->tq + 1, sizeof(cplx));
+    c.v = calloc((size_t)m->tv + 1, sizeof(cplx));
     c.a = calloc((size_t)m->tv + 1, sizeof(cplx));
-    c.f = calloc(6 * (size_t)m->nb + 1, sizeof(cplx)), c.out = calloc((size_t)m->tv * (size_t)m->tv + 1, sizeof(cplx));
+    c.f = calloc(6 * (size_t)m->nb + 1, sizeof(cplx));
+    c.out = calloc((size_t)m->tv * (size_t)m->tv + 1, sizeof(cplx));
     return c;
 }
 static void close_complex(complex_tree *c) {
-    free(c->work), free(c->arrays), free(c->q), free(c->v), free(c->a), free(c->f), free(c->out);
+    free(c->work);
+    free(c->arrays);
+    free(c->q);
+    free(c->v);
+    free(c->a);
+    free(c->f);
+    free(c->out);
 }
 
 #define STEP 1e-40
 /* Complex tree coordinates of the caller's q displaced by i h dq (tangent). */
 static void complex_q(const soa_model *m, const double *q, const double *dq, cplx *out) {
     const soai_map *map = SOAI_AT(m, soai_map, map_q);
-    for (int t = 0; t < m->tq; ++t) out[t] = map[t].ratio * q[map[t].user] + map[t].offset;
+    for (int t = 0; t < m->tq; ++t)
+        out[t] = map[t].ratio * q[map[t].user] + map[t].offset;
     for (int i = 1; i <= m->nb; ++i) {
         const soai_body_double *b = soai_bodies(m) + i;
         const soai_meta *e = soai_metas(m) + i;
@@ -216,17 +256,20 @@ static void complex_q(const soa_model *m, const double *q, const double *dq, cpl
         const cplx ih = STEP * _Complex_I;
         cplx *x = out + b->iq;
         if (b->type != SOA_SPHERICAL && b->type != SOA_FREE) {
-            for (int c = 0; c < b->nv; ++c) x[c] += ih * (e->leader < 0 ? 1 : e->ratio) * d[c];
+            for (int c = 0; c < b->nv; ++c)
+                x[c] += ih * (e->leader < 0 ? 1 : e->ratio) * d[c];
             continue;
         }
         cplx *u = b->type == SOA_FREE ? x + 3 : x;
         const cplx w0 = u[0], w1 = u[1], w2 = u[2], w3 = u[3];
         if (b->type == SOA_FREE) { /* p += R v */
             const double W = creal(w0), X = creal(w1), Y = creal(w2), Z = creal(w3), *l = d + 3;
-            const double R[9] = {1 - 2 * (Y * Y + Z * Z), 2 * (X * Y - W * Z),     2 * (X * Z + W * Y),
-                                 2 * (X * Y + W * Z),     1 - 2 * (X * X + Z * Z), 2 * (Y * Z - W * X),
-                                 2 * (X * Z - W * Y),     2 * (Y * Z + W * X),     1 - 2 * (X * X + Y * Y)};
-            for (int c = 0; c < 3; ++c) x[c] += ih * (R[3 * c] * l[0] + R[3 * c + 1] * l[1] + R[3 * c + 2] * l[2]);
+            const double R[9] = {
+                1 - 2 * (Y * Y + Z * Z), 2 * (X * Y - W * Z),     2 * (X * Z + W * Y),
+                2 * (X * Y + W * Z),     1 - 2 * (X * X + Z * Z), 2 * (Y * Z - W * X),
+                2 * (X * Z - W * Y),     2 * (Y * Z + W * X),     1 - 2 * (X * X + Y * Y)};
+            for (int c = 0; c < 3; ++c)
+                x[c] += ih * (R[3 * c] * l[0] + R[3 * c + 1] * l[1] + R[3 * c + 2] * l[2]);
         }
         const cplx a = ih * d[0] / 2, c = ih * d[1] / 2, g = ih * d[2] / 2; /* e (1, w/2) */
         u[0] = w0 - w1 * a - w2 * c - w3 * g;
@@ -242,7 +285,8 @@ static void complex_v(const soa_model *m, const double *v, const double *dv, cpl
 }
 /* Wrenches in body axes for complex poses: those fixed in the world turn against the body. */
 static void complex_wrenches(const soa_model *m, complex_tree *c, const soa_wrench *f, int n) {
-    for (int i = 0; i < 6 * m->nb; ++i) c->f[i] = 0;
+    for (int i = 0; i < 6 * m->nb; ++i)
+        c->f[i] = 0;
     cplx *zero = calloc((size_t)m->tv + 1, sizeof(cplx));
     soai_kernels_complex.kinematics(&c->view, c->work, c->q, zero, zero);
     free(zero);
@@ -256,9 +300,9 @@ static void complex_wrenches(const soa_model *m, complex_tree *c, const soa_wren
             for (int j = 0; j < 3; ++j) {
                 g[h + j] = 0;
                 for (int l = 0; l < 3; ++l)
-                    g[h + j] +=
-                        (f[k].axes == SOA_AXES_WORLD ? Rw[9 * row->body + 3 * l + j] : (cplx)row->R[3 * j + l]) *
-                        f[k].value[h + l];
+                    g[h + j] += (f[k].axes == SOA_AXES_WORLD ? Rw[9 * row->body + 3 * l + j]
+                                                             : (cplx)row->R[3 * j + l]) *
+                                f[k].value[h + l];
             }
         cplx *o = c->f + 6 * (row->body - 1);
         for (int j = 0; j < 3; ++j) {
@@ -269,12 +313,16 @@ static void complex_wrenches(const soa_model *m, complex_tree *c, const soa_wren
     }
 }
 /* imaginary part / h, back in the caller's coordinates: torques */
-static void imaginary_torque(const soa_model *m, const cplx *tree, size_t n, size_t col, double *out) {
+static void imaginary_torque(const soa_model *m, const cplx *tree, size_t n, size_t col,
+                             double *out) {
     const soai_map *map = SOAI_AT(m, soai_map, map_v);
-    for (size_t r = 0; r < n; ++r) out[n * r + col] = 0;
-    for (int t = 0; t < m->tv; ++t) out[n * (size_t)map[t].user + col] += map[t].ratio * cimag(tree[t]) / STEP;
+    for (size_t r = 0; r < n; ++r)
+        out[n * r + col] = 0;
+    for (int t = 0; t < m->tv; ++t)
+        out[n * (size_t)map[t].user + col] += map[t].ratio * cimag(tree[t]) / STEP;
 }
-static void imaginary_motion(const soa_model *m, const cplx *tree, size_t n, size_t col, double *out) {
+static void imaginary_motion(const soa_model *m, const cplx *tree, size_t n, size_t col,
+                             double *out) {
     for (int i = 1; i <= m->nb; ++i) {
         const soai_meta *e = soai_metas(m) + i;
         const soai_body_double *b = soai_bodies(m) + i;
@@ -283,10 +331,10 @@ static void imaginary_motion(const soa_model *m, const cplx *tree, size_t n, siz
     }
 }
 
-/* Rates of kinetic energy, gravity's potential and momentum (about the world's origin) for a motion v, vdot, by complex
- * step; and the first moment of mass. */
-static void complex_rates(const soa_model *m, const double *q, const double *v, const double *vdot, double *dT,
-                          double *dU, double dh[6], double moment[3]) {
+/* Rates of kinetic energy, gravity's potential and momentum (about the world's origin) for a motion
+ * v, vdot, by complex step; and the first moment of mass. */
+static void complex_rates(const soa_model *m, const double *q, const double *v, const double *vdot,
+                          double *dT, double *dU, double dh[6], double moment[3]) {
     complex_tree c = open_complex(m);
     cplx T, h[6], mass, first[3];
     complex_q(m, q, v, c.q);
@@ -294,9 +342,14 @@ static void complex_rates(const soa_model *m, const double *q, const double *v, 
     soai_kernels_complex.kinematics(&c.view, c.work, c.q, c.v, c.a);
     soai_kernels_complex.momentum(&c.view, c.work, c.v, &T, h);
     soai_kernels_complex.first_moment(&c.view, c.work, &mass, first);
-    *dT = cimag(T) / STEP, *dU = 0;
-    for (int i = 0; i < 6; ++i) dh[i] = cimag(h[i]) / STEP;
-    for (int i = 0; i < 3; ++i) *dU -= m->gravity[i] * cimag(first[i]) / STEP, moment[i] = creal(first[i]);
+    *dT = cimag(T) / STEP;
+    *dU = 0;
+    for (int i = 0; i < 6; ++i)
+        dh[i] = cimag(h[i]) / STEP;
+    for (int i = 0; i < 3; ++i) {
+        *dU -= m->gravity[i] * cimag(first[i]) / STEP;
+        moment[i] = creal(first[i]);
+    }
     close_complex(&c);
 }
 
@@ -311,9 +364,17 @@ static void derivatives(void **state) {
         for (int pass = 0; pass < 4; ++pass) {
             const int forward = pass >= 2, by_v = pass & 1;
             if (forward)
-                OK(soa_aba_derivatives(t.m, t.w, &(soa_input){.q = t.q, .v = t.v, .tau = t.tau, .wrenches = t.f, .wrench_count = t.nf}, by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
+                OK(soa_aba_derivatives(
+                    t.m, t.w,
+                    &(soa_input){
+                        .q = t.q, .v = t.v, .tau = t.tau, .wrenches = t.f, .wrench_count = t.nf},
+                    by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
             else
-                OK(soa_rnea_derivatives(t.m, t.w, &(soa_input){.q = t.q, .v = t.v, .a = t.a, .wrenches = t.f, .wrench_count = t.nf}, by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
+                OK(soa_rnea_derivatives(
+                    t.m, t.w,
+                    &(soa_input){
+                        .q = t.q, .v = t.v, .a = t.a, .wrenches = t.f, .wrench_count = t.nf},
+                    by_v ? NULL : t.r1, by_v ? t.r1 : NULL));
             for (size_t j = 0; j < n; ++j) {
                 memset(e, 0, n * 8);
                 e[j] = 1;
@@ -322,8 +383,10 @@ static void derivatives(void **state) {
                 complex_wrenches(t.m, &c, t.f, t.nf);
                 if (forward) {
                     complex_v(t.m, t.tau, NULL, c.a);
-                    for (int k = 0; k < t.m->nm; ++k) c.a[c.view.mimic[k].follower] = 0;
-                    assert_int_equal(soai_kernels_complex.aba(&c.view, c.work, c.q, c.v, c.a, c.f, c.out), 0);
+                    for (int k = 0; k < t.m->nm; ++k)
+                        c.a[c.view.mimic[k].follower] = 0;
+                    assert_int_equal(
+                        soai_kernels_complex.aba(&c.view, c.work, c.q, c.v, c.a, c.f, c.out), 0);
                     imaginary_motion(t.m, c.out, n, j, oracle);
                 } else {
                     complex_v(t.m, t.a, NULL, c.a);
@@ -331,10 +394,21 @@ static void derivatives(void **state) {
                     imaginary_torque(t.m, c.out, n, j, oracle);
                 }
             }
-            worst_case *w = pass == 0 ? &id_q : pass == 1 ? &id_v : pass == 2 ? &fd_q : &fd_v;
+            worst_case *w;
+            if (pass == 0) {
+                w = &id_q;
+            } else if (pass == 1) {
+                w = &id_v;
+            } else if (pass == 2) {
+                w = &fd_q;
+            } else {
+                w = &fd_v;
+            }
             note(w, relative(t.r1, oracle, n * n), s);
         }
-        free(e), free(none), free(oracle);
+        free(e);
+        free(none);
+        free(oracle);
         close_complex(&c);
         close_tree(&t);
     }
@@ -344,7 +418,7 @@ static void derivatives(void **state) {
     conclude("d aba/dv = complex step", &fd_v, 1e-9);
 }
 
-/* ---- C(q,v): bias at w = v, and dM/dt - 2 C skew --------------------------------------------------------------------- */
+/* ---- C(q,v): bias at w = v, and dM/dt - 2 C skew --------------------------------------------- */
 static void coriolis(void **state) {
     (void)state;
     worst_case bias = {0}, skew = {0};
@@ -354,7 +428,8 @@ static void coriolis(void **state) {
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.v, t.r1));
         OK(soa_bias_torque(t.m, t.w, t.q, t.v, t.r2));
         OK(soa_bias_torque(t.m, t.w, t.q, NULL, t.r3)); /* gravity and springs */
-        for (size_t i = 0; i < n; ++i) t.r2[i] -= t.r3[i];
+        for (size_t i = 0; i < n; ++i)
+            t.r2[i] -= t.r3[i];
         for (int i = 1; i <= t.nb; ++i) { /* friction */
             soa_body_info b;
             OK(soa_model_body(t.m, i, &b));
@@ -378,11 +453,13 @@ static void coriolis(void **state) {
         double *rate = t.r3;
         memset(rate, 0, n * 8);
         const soai_map *map = SOAI_AT(t.m, soai_map, map_v);
-        for (int k = 0; k < t.m->tv; ++k) rate[map[k].user] += map[k].ratio * cimag(c.out[k]) / STEP;
+        for (int k = 0; k < t.m->tv; ++k)
+            rate[map[k].user] += map[k].ratio * cimag(c.out[k]) / STEP;
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.x, t.r1));
         double lhs = 0, rhs = 0, size = 1e-3;
         for (size_t i = 0; i < n; ++i) {
-            lhs += t.x[i] * rate[i], rhs += 2 * t.x[i] * t.r1[i];
+            lhs += t.x[i] * rate[i];
+            rhs += 2 * t.x[i] * t.r1[i];
             size += fabs(t.x[i] * rate[i]) + fabs(t.x[i] * t.r1[i]);
         }
         note(&skew, fabs(lhs - rhs) / size, s);
@@ -393,7 +470,7 @@ static void coriolis(void **state) {
     conclude("x'(dM/dt - 2 C) x = 0", &skew, 1e-12);
 }
 
-/* ---- kinematics: J by differences, J v, J'f, dJ/dt v ------------------------------------------------------------------ */
+/* ---- kinematics: J by differences, J v, J'f, dJ/dt v ----------------------------------------- */
 static void jacobians(void **state) {
     (void)state;
     worst_case velocity = {0}, power = {0}, jdot = {0}, column = {0}, accel = {0};
@@ -408,21 +485,25 @@ static void jacobians(void **state) {
         OK(soa_velocity(t.m, t.w, frame, axes, V));
         for (int r = 0; r < 6; ++r) {
             JV[r] = 0;
-            for (size_t k = 0; k < n; ++k) JV[r] += J[n * (size_t)r + k] * t.v[k];
+            for (size_t k = 0; k < n; ++k)
+                JV[r] += J[n * (size_t)r + k] * t.v[k];
         }
         note(&velocity, relative(JV, V, 6), s);
         OK(soa_jacobian_mul(t.m, t.w, frame, axes, t.x, JV));
         roll_many(&t.d, -1, 1, 6, f);
         OK(soa_jacobian_transpose_mul(t.m, t.w, frame, axes, f, tau));
         double left = 0, right = 0;
-        for (size_t k = 0; k < n; ++k) left += tau[k] * t.x[k];
-        for (int r = 0; r < 6; ++r) right += f[r] * JV[r];
+        for (size_t k = 0; k < n; ++k)
+            left += tau[k] * t.x[k];
+        for (int r = 0; r < 6; ++r)
+            right += f[r] * JV[r];
         note(&power, relative(&left, &right, 1), s);
         double A[6], Ja[6];
         OK(soa_acceleration_classical(t.m, t.w, frame, SOA_AXES_WORLD, A));
         OK(soa_jacobian_mul(t.m, t.w, frame, SOA_AXES_WORLD, t.a, Ja));
         OK(soa_jacobian_dot_v(t.m, t.w, frame, SOA_AXES_WORLD, dot));
-        for (int r = 0; r < 6; ++r) Ja[r] += dot[r];
+        for (int r = 0; r < 6; ++r)
+            Ja[r] += dot[r];
         note(&accel, relative(Ja, A, 6), s);
         /* d/dt (J v), v held: central differences along the motion */
         const double h = 1e-5;
@@ -432,7 +513,8 @@ static void jacobians(void **state) {
             OK(soa_kinematics(t.m, t.w, q2, t.v, NULL));
             OK(soa_velocity(t.m, t.w, frame, SOA_AXES_WORLD, side ? minus : plus));
         }
-        for (int r = 0; r < 6; ++r) plus[r] = (plus[r] - minus[r]) / (2 * h);
+        for (int r = 0; r < 6; ++r)
+            plus[r] = (plus[r] - minus[r]) / (2 * h);
         note(&jdot, relative(plus, dot, 6), s);
         /* a column of J: the frame's own motion when one coordinate moves */
         const size_t k = (size_t)roll(&t.d, 0, (double)n - 1e-9);
@@ -447,9 +529,13 @@ static void jacobians(void **state) {
         OK(soa_q_integrate(t.m, t.q, e, -h, q2));
         OK(soa_kinematics(t.m, t.w, q2, NULL, NULL));
         OK(soa_pose(t.m, t.w, frame, &b));
-        for (int r = 0; r < 3; ++r) col[r] = J[n * (size_t)(3 + r) + k], diff[r] = (a.p[r] - b.p[r]) / (2 * h);
+        for (int r = 0; r < 3; ++r) {
+            col[r] = J[n * (size_t)(3 + r) + k];
+            diff[r] = (a.p[r] - b.p[r]) / (2 * h);
+        }
         note(&column, relative(diff, col, 3), s);
-        free(e), free(q2);
+        free(e);
+        free(q2);
         close_tree(&t);
     }
     conclude("J v = velocity", &velocity, 1e-12);
@@ -459,7 +545,7 @@ static void jacobians(void **state) {
     conclude("column of J by differences", &column, 1e-6);
 }
 
-/* ---- energy, momentum, regressor, manifold ----------------------------------------------------------------------------- */
+/* ---- energy, momentum, regressor, manifold --------------------------------------------------- */
 static void laws(void **state) {
     (void)state;
     worst_case kinetic = {0}, power = {0}, centroid = {0}, gravity = {0}, manifold = {0}, com = {0};
@@ -468,7 +554,8 @@ static void laws(void **state) {
         const size_t n = (size_t)t.nv;
         double T, U, half = 0;
         OK(soa_mass_mul(t.m, t.w, t.q, t.v, t.r1));
-        for (size_t i = 0; i < n; ++i) half += t.r1[i] * t.v[i] / 2;
+        for (size_t i = 0; i < n; ++i)
+            half += t.r1[i] * t.v[i] / 2;
         OK(soa_energy(t.m, t.w, t.q, t.v, &T, &U));
         note(&kinetic, relative(&T, &half, 1), s);
         /* d(T+U)/dt = v.(tau - friction) along the motion that aba gives */
@@ -478,13 +565,18 @@ static void laws(void **state) {
         OK(soa_bias_torque(t.m, t.w, t.q, NULL, t.r3));
         double *cv = calloc(n + 1, 8);
         OK(soa_coriolis_mul(t.m, t.w, t.q, t.v, t.v, cv));
+        /* friction = bias - statics - C v */
         for (size_t i = 0; i < n; ++i)
-            watts += t.v[i] * (t.tau[i] - (t.r2[i] - t.r3[i] - cv[i])); /* friction = bias - statics - C v */
+            watts += t.v[i] * (t.tau[i] - (t.r2[i] - t.r3[i] - cv[i]));
         double dT, dU, dh[6], moment[3], springs = 0;
         complex_rates(t.m, t.q, t.v, acc, &dT, &dU, dh, moment);
         OK(soa_gravity_torque(t.m, t.w, t.q, t.r2));
-        for (size_t i = 0; i < n; ++i) springs += t.v[i] * (t.r3[i] - t.r2[i]);
-        note(&power, fabs(dT + dU + springs - watts) / (fabs(dT) + fabs(dU) + fabs(springs) + fabs(watts) + 1e-3), s);
+        for (size_t i = 0; i < n; ++i)
+            springs += t.v[i] * (t.r3[i] - t.r2[i]);
+        note(&power,
+             fabs(dT + dU + springs - watts) /
+                 (fabs(dT) + fabs(dU) + fabs(springs) + fabs(watts) + 1e-3),
+             s);
         const double h = 1e-5;
         /* h = A v; the centre of mass moves with the linear part */
         double hh[6], Av[6], c0[3], vc[3], cp[3], cm[3];
@@ -492,7 +584,8 @@ static void laws(void **state) {
         OK(soa_momentum(t.m, t.w, t.q, t.v, hh, c0));
         for (int r = 0; r < 6; ++r) {
             Av[r] = 0;
-            for (size_t i = 0; i < n; ++i) Av[r] += t.r1[n * (size_t)r + i] * t.v[i];
+            for (size_t i = 0; i < n; ++i)
+                Av[r] += t.r1[n * (size_t)r + i] * t.v[i];
         }
         note(&centroid, relative(Av, hh, 6), s);
         OK(soa_centre_of_mass(t.m, t.w, t.q, t.v, c0, vc));
@@ -500,7 +593,8 @@ static void laws(void **state) {
         OK(soa_centre_of_mass(t.m, t.w, q2, NULL, cp, NULL));
         OK(soa_q_integrate(t.m, t.q, t.v, -h, q2));
         OK(soa_centre_of_mass(t.m, t.w, q2, NULL, cm, NULL));
-        for (int r = 0; r < 3; ++r) cp[r] = (cp[r] - cm[r]) / (2 * h);
+        for (int r = 0; r < 3; ++r)
+            cp[r] = (cp[r] - cm[r]) / (2 * h);
         note(&com, relative(cp, vc, 3), s);
         /* gravity torque = dU/dq by the weight of the whole: g = -m (J_com)' gravity */
         double G[3], *Acom = t.r1;
@@ -513,9 +607,12 @@ static void laws(void **state) {
         /* q (+) (q1 - q) = q1 */
         OK(soa_q_integrate(t.m, t.q, t.x, 1.5, q2));
         OK(soa_q_difference(t.m, t.q, q2, v2));
-        for (size_t i = 0; i < n; ++i) cv[i] = 1.5 * t.x[i];
+        for (size_t i = 0; i < n; ++i)
+            cv[i] = 1.5 * t.x[i];
         note(&manifold, relative(v2, cv, n), s);
-        free(q2), free(v2), free(cv);
+        free(q2);
+        free(v2);
+        free(cv);
         close_tree(&t);
     }
     conclude("T = v'M v / 2", &kinetic, 1e-11);
@@ -538,7 +635,8 @@ static void regressor(void **state) {
         OK(soa_rnea(t.m, t.w, t.q, t.v, t.a, NULL, 0, t.r2));
         for (size_t i = 0; i < n; ++i) {
             t.r3[i] = 0;
-            for (size_t k = 0; k < p; ++k) t.r3[i] += t.r1[p * i + k] * pi[k];
+            for (size_t k = 0; k < p; ++k)
+                t.r3[i] += t.r1[p * i + k] * pi[k];
         }
         note(&w, relative(t.r3, t.r2, n), s);
         free(pi);
@@ -547,7 +645,7 @@ static void regressor(void **state) {
     conclude("regressor times parameters = rnea", &w, 1e-11);
 }
 
-/* ---- momentum of a free machine changes by gravity and wrenches alone ------------------------------------------------- */
+/* ---- momentum of a free machine changes by gravity and wrenches alone ------------------------ */
 static void momentum_law(void **state) {
     (void)state;
     worst_case w = {0};
@@ -560,12 +658,13 @@ static void momentum_law(void **state) {
         if (soa_stock_model_create(names[s % 3], NULL, &m, &report)) fail_msg("%s", report.text);
         OK(soa_work_create(m, &work));
         const size_t n = (size_t)soa_model_nv(m);
-        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *acc = calloc(n, 8),
-               *A = calloc(6 * n, 8);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8),
+               *acc = calloc(n, 8), *A = calloc(6 * n, 8);
         soa_q_neutral(m, q);
         roll_many(&d, -1, 1, n, v);
         OK(soa_q_integrate(m, q, v, 1, q));
-        roll_many(&d, -1, 1, n, v), roll_many(&d, -5, 5, n, tau);
+        roll_many(&d, -1, 1, n, v);
+        roll_many(&d, -5, 5, n, tau);
         memset(tau, 0, 6 * sizeof *tau); /* internal torques only */
         OK(soa_aba(m, work, q, v, tau, NULL, 0, acc));
         double dT, dU, rate[6], moment[3], G[3], weight[6];
@@ -573,20 +672,27 @@ static void momentum_law(void **state) {
         soa_model_gravity(m, G);
         for (int i = 0; i < 3; ++i) {
             const int j = (i + 1) % 3, k = (i + 2) % 3;
-            weight[i] = moment[j] * G[k] - moment[k] * G[j], weight[3 + i] = soa_model_mass(m) * G[i];
+            weight[i] = moment[j] * G[k] - moment[k] * G[j];
+            weight[3 + i] = soa_model_mass(m) * G[i];
         }
         double size = 1;
         OK(soa_centroidal_momentum_matrix(m, work, q, A));
-        for (size_t i = 0; i < n; ++i) size += fabs(A[3 * n + i] * acc[i]) + fabs(A[i] * acc[i]);
-        for (int i = 0; i < 6; ++i) note(&w, fabs(rate[i] - weight[i]) / (size + fabs(weight[i])), s);
-        free(q), free(v), free(tau), free(acc), free(A);
+        for (size_t i = 0; i < n; ++i)
+            size += fabs(A[3 * n + i] * acc[i]) + fabs(A[i] * acc[i]);
+        for (int i = 0; i < 6; ++i)
+            note(&w, fabs(rate[i] - weight[i]) / (size + fabs(weight[i])), s);
+        free(q);
+        free(v);
+        free(tau);
+        free(acc);
+        free(A);
         soa_work_free(work);
         soa_model_free(m);
     }
     conclude("d(momentum)/dt = weight, internal torques", &w, 1e-11);
 }
 
-/* ---- the same recursion in other number types --------------------------------------------------------------------------- */
+/* ---- the same recursion in other number types ------------------------------------------------ */
 /* What batches make of the joints (src/table/aligned_frames.c). */
 static void count_frames(const soa_model *m, long *level, long *pivots, long *by_columns) {
     const soai_view_double view = soai_model_view(m);
@@ -594,36 +700,45 @@ static void count_frames(const soa_model *m, long *level, long *pivots, long *by
     soai_dof_double *dof = calloc((size_t)view.nv + 1, sizeof *dof);
     soai_frame *frames = calloc((size_t)view.nb + 1, sizeof *frames);
     soai_level(&view, body, dof, frames);
-    for (int i = 1; i <= view.nb; ++i)
-        *level += body[i].kind >= SOAI_KIND_LEVEL_X, *pivots += body[i].kind >= SOAI_KIND_PIVOT_X && body[i].parent;
+    for (int i = 1; i <= view.nb; ++i) {
+        *level += body[i].kind >= SOAI_KIND_LEVEL_X;
+        *pivots += body[i].kind >= SOAI_KIND_PIVOT_X && body[i].parent;
+    }
     *by_columns += soai_by_columns(view.nb, body);
-    free(body), free(dof), free(frames);
+    free(body);
+    free(dof);
+    free(frames);
 }
 static void number_types(void **state) {
     (void)state;
     long level = 0, pivots = 0, by_columns = 0;
-    worst_case lanes_fd = {0}, lanes_id = {0}, lanes_mass = {0}, float_id = {0}, float_mass = {0}, float_fd = {0},
-               float_lanes = {0};
+    worst_case lanes_fd = {0}, lanes_id = {0}, lanes_mass = {0}, float_id = {0}, float_mass = {0},
+               float_fd = {0}, float_lanes = {0};
     enum { STATES = 7 };
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
         mechanism t = open_tree(s, family(s));
         const size_t n = (size_t)t.nv, nq = (size_t)t.nq;
         soa_batch *batch;
         OK(soa_batch_create(t.m, &batch));
-        double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8), *a = calloc(STATES * n + 1, 8),
-               *out = calloc(STATES * n * n + 1, 8);
+        double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8),
+               *a = calloc(STATES * n + 1, 8), *out = calloc(STATES * n * n + 1, 8);
         const size_t nb = (size_t)soa_model_body_count(t.m);
         double *fext = calloc(6 * STATES * nb, 8);
         soa_wrench *wrench = calloc(nb, sizeof *wrench);
         roll_many(&t.d, -1, 1, 6 * STATES * nb, fext);
-        float *qf = calloc(STATES * nq + 1, 4), *vf = calloc(STATES * n + 1, 4), *af = calloc(STATES * n + 1, 4),
-              *of = calloc(STATES * n * n + 1, 4);
+        float *qf = calloc(STATES * nq + 1, 4), *vf = calloc(STATES * n + 1, 4),
+              *af = calloc(STATES * n + 1, 4), *of = calloc(STATES * n * n + 1, 4);
         for (size_t k = 0; k < STATES; ++k) {
-            roll_many(&t.d, -1, 1, n, v + k * n), roll_many(&t.d, -1, 1, n, a + k * n);
+            roll_many(&t.d, -1, 1, n, v + k * n);
+            roll_many(&t.d, -1, 1, n, a + k * n);
             OK(soa_q_integrate(t.m, t.q, v + k * n, 1, q + k * nq));
         }
-        for (size_t k = 0; k < STATES * nq; ++k) qf[k] = (float)q[k];
-        for (size_t k = 0; k < STATES * n; ++k) vf[k] = (float)v[k], af[k] = (float)a[k];
+        for (size_t k = 0; k < STATES * nq; ++k)
+            qf[k] = (float)q[k];
+        for (size_t k = 0; k < STATES * n; ++k) {
+            vf[k] = (float)v[k];
+            af[k] = (float)a[k];
+        }
         OK(soa_aba_batch(t.m, batch, STATES, q, v, a, NULL, out));
         for (size_t k = 0; k < STATES; ++k) {
             OK(soa_aba(t.m, t.w, q + k * nq, v + k * n, a + k * n, NULL, 0, t.r1));
@@ -635,10 +750,12 @@ static void number_types(void **state) {
                 for (size_t i = 0; i < nb; ++i) {
                     soa_body_info info;
                     OK(soa_model_body(t.m, (int)i + 1, &info));
-                    wrench[i].frame = info.frame, wrench[i].axes = SOA_AXES_BODY;
+                    wrench[i].frame = info.frame;
+                    wrench[i].axes = SOA_AXES_BODY;
                     memcpy(wrench[i].value, fext + 6 * (nb * k + i), sizeof wrench[i].value);
                 }
-                OK((inverse ? soa_rnea : soa_aba)(t.m, t.w, q + k * nq, v + k * n, a + k * n, wrench, (int)nb, t.r1));
+                OK((inverse ? soa_rnea : soa_aba)(t.m, t.w, q + k * nq, v + k * n, a + k * n,
+                                                  wrench, (int)nb, t.r1));
                 note(inverse ? &lanes_id : &lanes_fd, relative(out + k * n, t.r1, n), s);
             }
         }
@@ -649,7 +766,10 @@ static void number_types(void **state) {
             note(&lanes_id, relative(out + k * n, t.r1, n), s);
             float *one = of + STATES * n;
             OK(soa_rnea_f(t.m, t.w, qf + k * nq, vf + k * n, af + k * n, NULL, one));
-            for (size_t i = 0; i < n; ++i) t.r2[i] = one[i], t.r3[i] = of[k * n + i];
+            for (size_t i = 0; i < n; ++i) {
+                t.r2[i] = one[i];
+                t.r3[i] = of[k * n + i];
+            }
             note(&float_id, relative(t.r2, t.r1, n), s);
             note(&float_lanes, relative(t.r3, t.r2, n), s);
         }
@@ -658,31 +778,46 @@ static void number_types(void **state) {
             OK(soa_crba(t.m, t.w, q + k * nq, t.r1));
             note(&lanes_mass, relative(out + k * n * n, t.r1, n * n), s);
             OK(soa_crba_f(t.m, t.w, qf + k * nq, of));
-            for (size_t i = 0; i < n * n; ++i) t.r2[i] = of[i];
+            for (size_t i = 0; i < n * n; ++i)
+                t.r2[i] = of[i];
             note(&float_mass, relative(t.r2, t.r1, n * n), s);
         }
         OK(soa_crba_batch_f(t.m, batch, STATES, qf, of));
         for (size_t k = 0; k < STATES; ++k) {
             OK(soa_crba(t.m, t.w, q + k * nq, t.r1));
-            for (size_t i = 0; i < n * n; ++i) t.r2[i] = of[k * n * n + i];
+            for (size_t i = 0; i < n * n; ++i)
+                t.r2[i] = of[k * n * n + i];
             note(&float_mass, relative(t.r2, t.r1, n * n), s);
         }
         count_frames(t.m, &level, &pivots, &by_columns);
         /* forward dynamics in float: judged by the torque its answer needs */
         OK(soa_aba_f(t.m, t.w, qf, vf, af, NULL, of));
-        for (size_t i = 0; i < n; ++i) t.r1[i] = of[i];
+        for (size_t i = 0; i < n; ++i)
+            t.r1[i] = of[i];
         OK(soa_rnea(t.m, t.w, q, v, t.r1, NULL, 0, t.r2));
         OK(soa_mass_mul(t.m, t.w, q, t.r1, t.r3));
         double size = 1, worst = 0;
-        for (size_t i = 0; i < n; ++i)
-            size = fmax(size, fabs(t.r3[i])), worst = !(fabs(t.r2[i] - a[i]) <= worst) ? fabs(t.r2[i] - a[i]) : worst;
+        for (size_t i = 0; i < n; ++i) {
+            size = fmax(size, fabs(t.r3[i]));
+            worst = !(fabs(t.r2[i] - a[i]) <= worst) ? fabs(t.r2[i] - a[i]) : worst;
+        }
         note(&float_fd, worst / size, s);
-        free(q), free(v), free(a), free(out), free(qf), free(vf), free(af), free(of), free(fext), free(wrench);
+        free(q);
+        free(v);
+        free(a);
+        free(out);
+        free(qf);
+        free(vf);
+        free(af);
+        free(of);
+        free(fext);
+        free(wrench);
         soa_batch_free(batch);
         close_tree(&t);
     }
-    printf("  joints of batches: %ld level, %ld of them pivots; mass matrices of %ld trees by columns\n", level, pivots,
-           by_columns);
+    printf("  joints of batches: %ld level, %ld of them pivots; mass matrices of %ld trees by "
+           "columns\n",
+           level, pivots, by_columns);
     if (TREES >= 100) assert_true(level > TREES && pivots > TREES / 2 && by_columns > TREES / 20);
     conclude("lanes: aba = scalar", &lanes_fd, 1e-9);
     conclude("lanes: rnea = scalar", &lanes_id, 1e-12);

@@ -21,21 +21,22 @@ static int below(dice *d, int count) {
 }
 
 /* Fails, NaN included, above the tolerance. */
-static void compare(const char *what, long seed, const double *got, const double *expected, int count, double allowed,
-                    double *worst) {
+static void compare(const char *what, long seed, const double *got, const double *expected,
+                    int count, double allowed, double *worst) {
     double scale = 1e-3;
     for (int i = 0; i < count; i++)
         if (!(fabs(expected[i]) <= scale)) scale = fabs(expected[i]);
     for (int i = 0; i < count; i++) {
         const double error = fabs(got[i] - expected[i]) / scale;
         if (!(error <= allowed))
-            fail_msg("%s, seed %ld, number %d: got %.17g, expected %.17g, relative error %.3g, allowed %.3g", what,
-                     seed, i, got[i], expected[i], error, allowed);
+            fail_msg("%s, seed %ld, number %d: got %.17g, expected %.17g, relative error %.3g, "
+                     "allowed %.3g",
+                     what, seed, i, got[i], expected[i], error, allowed);
         if (error > *worst) *worst = error;
     }
 }
 
-/* --- a model at work -------------------------------------------------------------------------------------------- */
+/* --- a model at work -------------------------------------------------------------------------- */
 
 typedef struct machine {
     const soa_model *model;
@@ -50,7 +51,9 @@ static void start(machine *m, const soa_model *model) {
     memset(m, 0, sizeof *m);
     m->model = model;
     OK(soa_work_create(model, &m->work));
-    m->nq = soa_model_nq(model), m->nv = soa_model_nv(model), m->n = soa_model_body_count(model);
+    m->nq = soa_model_nq(model);
+    m->nv = soa_model_nv(model);
+    m->n = soa_model_body_count(model);
     assert_true(m->n <= MOST);
     m->M = malloc(((size_t)m->nv * (size_t)m->nv + 1) * sizeof *m->M);
     assert_non_null(m->M);
@@ -66,17 +69,24 @@ static soa_body_info info_of(const machine *m, int body) {
     return info;
 }
 static void random_state(machine *m, dice *random) {
-    for (int i = 0; i < m->nq; i++) m->q[i] = 2 * noise(random);
-    for (int i = 0; i < m->nv; i++) m->v[i] = noise(random), m->a[i] = noise(random), m->tau[i] = 5 * noise(random);
+    for (int i = 0; i < m->nq; i++)
+        m->q[i] = 2 * noise(random);
+    for (int i = 0; i < m->nv; i++) {
+        m->v[i] = noise(random);
+        m->a[i] = noise(random);
+        m->tau[i] = 5 * noise(random);
+    }
     OK(soa_q_normalise(m->model, m->q));
 }
 static void forward(machine *m, int wrenches) {
-    const soa_status s = soa_aba(m->model, m->work, m->q, m->v, m->tau, m->wrench, wrenches, m->qdd);
+    const soa_status s =
+        soa_aba(m->model, m->work, m->q, m->v, m->tau, m->wrench, wrenches, m->qdd);
     if (s != SOA_OK)
-        fail_msg("%s: aba: %s, body %d", soa_model_name(m->model), soa_status_text(s), soa_work_failed_body(m->work));
+        fail_msg("%s: aba: %s, body %d", soa_model_name(m->model), soa_status_text(s),
+                 soa_work_failed_body(m->work));
 }
 
-/* --- random trees as definitions -------------------------------------------------------------------------------- */
+/* --- random trees as definitions -------------------------------------------------------------- */
 
 typedef struct tree {
     int n, frames;
@@ -90,26 +100,40 @@ static void direction(dice *random, double u[3]) {
     double square;
     do {
         square = 0;
-        for (int k = 0; k < 3; k++) u[k] = noise(random), square += u[k] * u[k];
+        for (int k = 0; k < 3; k++) {
+            u[k] = noise(random);
+            square += u[k] * u[k];
+        }
     } while (square > 1 || square < 0.05);
-    for (int k = 0; k < 3; k++) u[k] /= sqrt(square);
+    for (int k = 0; k < 3; k++)
+        u[k] /= sqrt(square);
 }
 static soa_frame placement(dice *random) {
     double u[3], p[3];
     direction(random, u);
-    for (int k = 0; k < 3; k++) p[k] = 0.5 * noise(random);
+    for (int k = 0; k < 3; k++)
+        p[k] = 0.5 * noise(random);
     return soa_frame_from_axis_angle(u, 3 * noise(random), p);
 }
 static void solid(dice *random, soa_body_def *b) {
-    soa_body_box(b, 2 + noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random));
-    for (int k = 0; k < 3; k++) b->com[k] = 0.2 * noise(random), b->inertia[3 + k] = 0.001 * noise(random);
+    soa_body_box(b, 2 + noise(random), 0.3 + 0.2 * noise(random), 0.3 + 0.2 * noise(random),
+                 0.3 + 0.2 * noise(random));
+    for (int k = 0; k < 3; k++) {
+        b->com[k] = 0.2 * noise(random);
+        b->inertia[3 + k] = 0.001 * noise(random);
+    }
 }
 /* The part of axis2 across axis, of unit length. */
 static void square_axes(soa_joint_def *j) {
     double along = 0, square = 0;
-    for (int k = 0; k < 3; k++) along += j->axis[k] * j->axis2[k];
-    for (int k = 0; k < 3; k++) j->axis2[k] -= along * j->axis[k], square += j->axis2[k] * j->axis2[k];
-    for (int k = 0; k < 3; k++) j->axis2[k] /= sqrt(square);
+    for (int k = 0; k < 3; k++)
+        along += j->axis[k] * j->axis2[k];
+    for (int k = 0; k < 3; k++) {
+        j->axis2[k] -= along * j->axis[k];
+        square += j->axis2[k] * j->axis2[k];
+    }
+    for (int k = 0; k < 3; k++)
+        j->axis2[k] /= sqrt(square);
 }
 
 static soa_body_def *sprout(tree *t, int parent, soa_joint_type type) {
@@ -120,10 +144,18 @@ static soa_body_def *sprout(tree *t, int parent, soa_joint_type type) {
 }
 
 /* `root` carries all; the joints of the others come from `types`. Universal axes are oblique. */
-static void grow(tree *t, dice *random, int n, soa_joint_type root, const soa_joint_type *types, int type_count) {
+static void grow(tree *t, dice *random, int n, soa_joint_type root, const soa_joint_type *types,
+                 int type_count) {
     memset(t, 0, sizeof *t);
     for (int i = 1; i <= n; i++) {
-        const int parent = i == 1 ? 0 : noise(random) < 0 ? i - 1 : 1 + below(random, i - 1);
+        int parent;
+        if (i == 1) {
+            parent = 0;
+        } else if (noise(random) < 0) {
+            parent = i - 1;
+        } else {
+            parent = 1 + below(random, i - 1);
+        }
         soa_body_def *b = sprout(t, parent, i == 1 ? root : types[below(random, type_count)]);
         b->placement = placement(random);
         solid(random, b);
@@ -134,39 +166,51 @@ static void grow(tree *t, dice *random, int n, soa_joint_type root, const soa_jo
                       b->joint.axis[2] * b->joint.axis2[2]) > 0.8);
         if (noise(random) < 0) { /* along a coordinate axis */
             const int k = below(random, 3);
-            for (int c = 0; c < 3; c++) b->joint.axis[c] = c == k, b->joint.axis2[c] = c == (k + 1) % 3;
+            for (int c = 0; c < 3; c++) {
+                b->joint.axis[c] = c == k;
+                b->joint.axis2[c] = c == (k + 1) % 3;
+            }
         }
         if (b->joint.type == SOA_PLANAR) square_axes(&b->joint);
         if (b->joint.type == SOA_HELICAL) b->joint.pitch = 0.2 * noise(random);
         if (b->joint.type != SOA_FREE) {
-            b->joint.rotor_inertia = 1e-4 * (1 + noise(random)), b->joint.gear_ratio = 20 * noise(random);
+            b->joint.rotor_inertia = 1e-4 * (1 + noise(random));
+            b->joint.gear_ratio = 20 * noise(random);
             b->joint.damping = 0.1 * (1 + noise(random));
-            if (b->joint.type != SOA_SPHERICAL) b->joint.stiffness = 1 + noise(random), b->joint.rest = noise(random);
+            if (b->joint.type != SOA_SPHERICAL) {
+                b->joint.stiffness = 1 + noise(random);
+                b->joint.rest = noise(random);
+            }
         }
         snprintf(t->tip[i - 1], sizeof t->tip[0], "tip%d", i);
-        t->frame[i - 1] = (soa_frame_def){.name = t->tip[i - 1], .link = i, .placement = placement(random)};
+        t->frame[i - 1] =
+            (soa_frame_def){.name = t->tip[i - 1], .link = i, .placement = placement(random)};
         t->frames++;
     }
-    for (int k = 0; k < 3; k++) t->gravity[k] = 10 * noise(random);
+    for (int k = 0; k < 3; k++)
+        t->gravity[k] = 10 * noise(random);
 }
 
 static const soa_model *build(const tree *t) {
     soa_model_def def = soa_model_default("tree", t->body, t->n);
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
-    def.frames = t->frame, def.frame_count = t->frames;
+    def.frames = t->frame;
+    def.frame_count = t->frames;
     memcpy(def.gravity, t->gravity, sizeof def.gravity);
     if (soa_model_create(&def, &model, &report) != SOA_OK) fail_msg("%s", report.text);
     return model;
 }
 
 /* Two world-axis wrenches at frames of the same name in both machines. */
-static void same_wrenches(machine *a, machine *b, const char *name, const char *name2, dice *random) {
+static void same_wrenches(machine *a, machine *b, const char *name, const char *name2,
+                          dice *random) {
     const char *names[2] = {name, name2};
     for (int k = 0; k < 2; k++) {
         a->wrench[k].frame = soa_model_find_frame(a->model, names[k]);
         a->wrench[k].axes = SOA_AXES_WORLD;
-        for (int c = 0; c < 6; c++) a->wrench[k].value[c] = 10 * noise(random);
+        for (int c = 0; c < 6; c++)
+            a->wrench[k].value[c] = 10 * noise(random);
         b->wrench[k] = a->wrench[k];
         b->wrench[k].frame = soa_model_find_frame(b->model, names[k]);
     }
@@ -186,12 +230,13 @@ static void same_sums(machine *a, machine *b, long seed, double allowed, double 
 }
 
 /* Frames of the same name stand, move and accelerate alike; a holds of each machine. */
-static void same_frames(machine *a, machine *b, const tree *t, long seed, const double *qdd_a, const double *qdd_b,
-                        double allowed, double *worst) {
+static void same_frames(machine *a, machine *b, const tree *t, long seed, const double *qdd_a,
+                        const double *qdd_b, double allowed, double *worst) {
     OK(soa_kinematics(a->model, a->work, a->q, a->v, qdd_a));
     OK(soa_kinematics(b->model, b->work, b->q, b->v, qdd_b));
     for (int i = 0; i < t->frames; i++) {
-        const int fa = soa_model_find_frame(a->model, t->tip[i]), fb = soa_model_find_frame(b->model, t->tip[i]);
+        const int fa = soa_model_find_frame(a->model, t->tip[i]),
+                  fb = soa_model_find_frame(b->model, t->tip[i]);
         soa_frame pa, pb;
         double A[6], B[6];
         OK(soa_pose(a->model, a->work, fa, &pa));
@@ -207,7 +252,7 @@ static void same_frames(machine *a, machine *b, const tree *t, long seed, const 
     }
 }
 
-/* --- renumbering ------------------------------------------------------------------------------------------------ */
+/* --- renumbering ------------------------------------------------------------------------------ */
 
 static void renumbering(void **state) {
     (void)state;
@@ -229,7 +274,8 @@ static void renumbering(void **state) {
                 old = 1 + below(&random, a.n);
                 parent = info_of(&a, old).parent;
             } while (at[old] > 0 || (parent > 0 && at[parent] == 0));
-            order[k] = old, at[old] = k;
+            order[k] = old;
+            at[old] = k;
             moved += old != k;
         }
         soa_body_def bodies[MOST];
@@ -249,35 +295,47 @@ static void renumbering(void **state) {
         for (int i = 1; i <= a.n; i++) {
             const soa_body_info from = info_of(&a, i), to = info_of(&b, at[i]);
             assert_string_equal(from.joint, to.joint);
-            for (int c = 0; c < from.nq; c++) b.q[to.q_index + c] = a.q[from.q_index + c];
-            for (int c = 0; c < from.nv; c++) v_at[from.v_index + c] = to.v_index + c;
+            for (int c = 0; c < from.nq; c++)
+                b.q[to.q_index + c] = a.q[from.q_index + c];
+            for (int c = 0; c < from.nv; c++)
+                v_at[from.v_index + c] = to.v_index + c;
         }
-        for (int i = 0; i < a.nv; i++) b.v[v_at[i]] = a.v[i], b.a[v_at[i]] = a.a[i], b.tau[v_at[i]] = a.tau[i];
+        for (int i = 0; i < a.nv; i++) {
+            b.v[v_at[i]] = a.v[i];
+            b.a[v_at[i]] = a.a[i];
+            b.tau[v_at[i]] = a.tau[i];
+        }
         same_wrenches(&a, &b, info_of(&a, a.n).link, info_of(&a, 1 + a.n / 2).link, &random);
 
         double ta[MOST_V], tb[MOST_V], sorted[MOST_V];
         OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, a.wrench, 2, ta));
         OK(soa_rnea(b.model, b.work, b.q, b.v, b.a, b.wrench, 2, tb));
-        for (int i = 0; i < a.nv; i++) sorted[i] = tb[v_at[i]];
+        for (int i = 0; i < a.nv; i++)
+            sorted[i] = tb[v_at[i]];
         compare("rnea", seed, sorted, ta, a.nv, 1e-11, &worst_id);
-        forward(&a, 2), forward(&b, 2);
-        for (int i = 0; i < a.nv; i++) sorted[i] = b.qdd[v_at[i]];
+        forward(&a, 2);
+        forward(&b, 2);
+        for (int i = 0; i < a.nv; i++)
+            sorted[i] = b.qdd[v_at[i]];
         compare("aba", seed, sorted, a.qdd, a.nv, 1e-9, &worst_fd);
         OK(soa_crba(a.model, a.work, a.q, a.M));
         OK(soa_crba(b.model, b.work, b.q, b.M));
         for (int i = 0; i < a.nv; i++) {
-            for (int j = 0; j < a.nv; j++) sorted[j] = b.M[v_at[i] * a.nv + v_at[j]];
+            for (int j = 0; j < a.nv; j++)
+                sorted[j] = b.M[v_at[i] * a.nv + v_at[j]];
             compare("crba", seed, sorted, a.M + i * a.nv, a.nv, 1e-11, &worst_m);
         }
         same_sums(&a, &b, seed, 1e-10, &worst_sum);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
     assert_true(moved > TRIALS);
-    printf("renumbering: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n",
+    printf("renumbering: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba "
+           "%.2g, sums %.2g\n",
            TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_sum);
 }
 
-/* --- re-rooting -------------------------------------------------------------------------------------------------- */
+/* --- re-rooting ------------------------------------------------------------------------------- */
 
 /* The same joint seen from its child's side. */
 static soa_joint_def reversed(const soa_joint_def *j) {
@@ -290,17 +348,21 @@ static soa_joint_def reversed(const soa_joint_def *j) {
     return r;
 }
 
-static void move_inertia(const soa_frame *F, soa_body_def *b) { /* into a frame that stands at F in the old one */
+/* into a frame that stands at F in the old one */
+static void move_inertia(const soa_frame *F, soa_body_def *b) {
     const soa_frame back = soa_frame_inverse(F);
-    const double *R = back.R, *I = b->inertia, S[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]};
+    const double *R = back.R, *I = b->inertia,
+                 S[9] = {I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2]};
     static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
     double com[3], J[6];
     for (int k = 0; k < 3; k++)
-        com[k] = back.p[k] + R[3 * k] * b->com[0] + R[3 * k + 1] * b->com[1] + R[3 * k + 2] * b->com[2];
+        com[k] =
+            back.p[k] + R[3 * k] * b->com[0] + R[3 * k + 1] * b->com[1] + R[3 * k + 2] * b->com[2];
     for (int k = 0; k < 6; k++) {
         J[k] = 0;
         for (int l = 0; l < 3; l++)
-            for (int m = 0; m < 3; m++) J[k] += R[3 * row[k] + l] * S[3 * l + m] * R[3 * column[k] + m];
+            for (int m = 0; m < 3; m++)
+                J[k] += R[3 * row[k] + l] * S[3 * l + m] * R[3 * column[k] + m];
     }
     memcpy(b->com, com, sizeof com);
     memcpy(b->inertia, J, sizeof J);
@@ -310,9 +372,12 @@ static void move_inertia(const soa_frame *F, soa_body_def *b) { /* into a frame 
 static void reroot(const tree *t, int root, tree *out) {
     int at[MOST + 1] = {0}, on_path[MOST + 1] = {0};
     soa_frame moved[MOST + 1]; /* new link frame in the old one */
-    for (int i = 0; i <= t->n; i++) moved[i] = soa_frame_identity();
-    for (int i = root; i > 1; i = t->body[i - 1].parent)
-        on_path[i] = 1, moved[t->body[i - 1].parent] = t->body[i - 1].placement;
+    for (int i = 0; i <= t->n; i++)
+        moved[i] = soa_frame_identity();
+    for (int i = root; i > 1; i = t->body[i - 1].parent) {
+        on_path[i] = 1;
+        moved[t->body[i - 1].parent] = t->body[i - 1].placement;
+    }
     on_path[1] = 1;
     *out = *t;
     out->n = 0;
@@ -322,7 +387,9 @@ static void reroot(const tree *t, int root, tree *out) {
         at[i] = out->n;
         move_inertia(&moved[i], b);
         if (below_it == 0) {
-            b->parent = 0, b->placement = soa_frame_identity(), b->joint = t->body[0].joint;
+            b->parent = 0;
+            b->placement = soa_frame_identity();
+            b->joint = t->body[0].joint;
             b->joint_name = "root";
         } else {
             b->parent = at[below_it];
@@ -351,14 +418,16 @@ static void reroot(const tree *t, int root, tree *out) {
 /* x of a joint as its reverse tells it: v, vdot or tau. */
 static void reverse_vector(const soa_body_info *b, const double *q, const double *x, double *out) {
     if (b->type == SOA_UNIVERSAL) {
-        out[0] = x[1], out[1] = x[0];
+        out[0] = x[1];
+        out[1] = x[0];
     } else if (b->type == SOA_SPHERICAL) { /* -R x */
         const double *e = q + 1;
         double c[3];
         for (int k = 0; k < 3; k++)
             c[k] = e[(k + 1) % 3] * x[(k + 2) % 3] - e[(k + 2) % 3] * x[(k + 1) % 3] + q[0] * x[k];
         for (int k = 0; k < 3; k++)
-            out[k] = -(x[k] + 2 * (e[(k + 1) % 3] * c[(k + 2) % 3] - e[(k + 2) % 3] * c[(k + 1) % 3]));
+            out[k] =
+                -(x[k] + 2 * (e[(k + 1) % 3] * c[(k + 2) % 3] - e[(k + 2) % 3] * c[(k + 1) % 3]));
     } else {
         memcpy(out, x, (size_t)b->nv * sizeof *x);
     }
@@ -366,8 +435,9 @@ static void reverse_vector(const soa_body_info *b, const double *q, const double
 
 static void rerooting(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL,
-                                           SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_REVOLUTE,    SOA_PRISMATIC,
+                                           SOA_HELICAL,   SOA_CYLINDRICAL, SOA_UNIVERSAL,
+                                           SOA_SPHERICAL, SOA_PLANAR};
     double worst = 0, worst_sum = 0;
     long path = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
@@ -384,7 +454,10 @@ static void rerooting(void **state) {
                 turnable = turnable && t.body[i - 1].joint.type != SOA_PLANAR;
         } while (!turnable);
         int passed[MOST + 1] = {0};
-        for (int i = root; i > 1; i = t.body[i - 1].parent) passed[i] = 1, path++;
+        for (int i = root; i > 1; i = t.body[i - 1].parent) {
+            passed[i] = 1;
+            path++;
+        }
         reroot(&t, root, &u);
         start(&a, build(&t));
         start(&b, build(&u));
@@ -392,7 +465,8 @@ static void rerooting(void **state) {
         memset(a.tau, 0, 6 * sizeof *a.tau); /* internal torques only */
 
         const soa_body_info free_a = info_of(&a, 1), free_b = info_of(&b, 1);
-        assert_true(free_a.type == SOA_FREE && free_b.type == SOA_FREE && free_a.v_index == 0 && free_b.v_index == 0);
+        assert_true(free_a.type == SOA_FREE && free_b.type == SOA_FREE && free_a.v_index == 0 &&
+                    free_b.v_index == 0);
         int turned[MOST + 1]; /* the joint of that name in b */
         for (int i = 2; i <= a.n; i++) {
             const soa_body_info ia = info_of(&a, i);
@@ -402,9 +476,13 @@ static void rerooting(void **state) {
             const double *qa = a.q + ia.q_index;
             double *qb = b.q + ib.q_index;
             memcpy(qb, qa, (size_t)ia.nq * sizeof *qa);
-            if (passed[i] && ia.type == SOA_UNIVERSAL) qb[0] = qa[1], qb[1] = qa[0];
+            if (passed[i] && ia.type == SOA_UNIVERSAL) {
+                qb[0] = qa[1];
+                qb[1] = qa[0];
+            }
             if (passed[i] && ia.type == SOA_SPHERICAL)
-                for (int k = 1; k < 4; k++) qb[k] = -qa[k];
+                for (int k = 1; k < 4; k++)
+                    qb[k] = -qa[k];
             if (passed[i]) {
                 reverse_vector(&ia, qa, a.v + ia.v_index, b.v + ib.v_index);
                 reverse_vector(&ia, qa, a.tau + ia.v_index, b.tau + ib.v_index);
@@ -420,18 +498,22 @@ static void rerooting(void **state) {
         OK(soa_pose(a.model, a.work, root_frame, &pose));
         OK(soa_velocity(a.model, a.work, root_frame, SOA_AXES_BODY, b.v));
         memcpy(b.q, pose.p, sizeof pose.p);
-        const double *R = pose.R, K[16] = {1 + R[0] + R[4] + R[8], R[7] - R[5], R[2] - R[6], R[3] - R[1], R[7] - R[5],
-                                           1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6], R[2] - R[6], R[1] + R[3],
-                                           1 - R[0] + R[4] - R[8], R[5] + R[7], R[3] - R[1], R[2] + R[6], R[5] + R[7],
-                                           1 - R[0] - R[4] + R[8]};
+        const double *R = pose.R,
+                     K[16] = {
+                         1 + R[0] + R[4] + R[8], R[7] - R[5], R[2] - R[6], R[3] - R[1], R[7] - R[5],
+                         1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6], R[2] - R[6], R[1] + R[3],
+                         1 - R[0] + R[4] - R[8], R[5] + R[7], R[3] - R[1], R[2] + R[6], R[5] + R[7],
+                         1 - R[0] - R[4] + R[8]};
         int row = 0; /* K = 4 e e': take the row with the largest diagonal */
         for (int k = 1; k < 4; k++)
             if (K[5 * k] > K[5 * row]) row = k;
-        for (int k = 0; k < 4; k++) b.q[3 + k] = K[4 * row + k] / sqrt(4 * K[5 * row]);
+        for (int k = 0; k < 4; k++)
+            b.q[3 + k] = K[4 * row + k] / sqrt(4 * K[5 * row]);
 
         same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
         same_sums(&a, &b, seed, 1e-10, &worst_sum);
-        forward(&a, 2), forward(&b, 2);
+        forward(&a, 2);
+        forward(&b, 2);
         for (int i = 2; i <= a.n; i++) {
             const soa_body_info ia = info_of(&a, i), ib = info_of(&b, turned[i]);
             double expected[6];
@@ -440,12 +522,15 @@ static void rerooting(void **state) {
             memcpy(a.a + ib.v_index, expected, (size_t)ia.nv * sizeof *expected);
         }
         OK(soa_kinematics(a.model, a.work, a.q, a.v, a.qdd));
-        OK(soa_acceleration_spatial(a.model, a.work, root_frame, SOA_AXES_BODY, a.a)); /* body-axis rate of V */
+        /* body-axis rate of V */
+        OK(soa_acceleration_spatial(a.model, a.work, root_frame, SOA_AXES_BODY, a.a));
         compare("accelerations", seed, b.qdd, a.a, b.nv, 1e-9, &worst);
         same_frames(&a, &b, &t, seed, a.qdd, b.qdd, 1e-9, &worst);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf("re-rooting: %d trees from seed %ld, %ld joints reversed, worst relative error: accelerations %.2g, sums "
+    printf("re-rooting: %d trees from seed %ld, %ld joints reversed, worst relative error: "
+           "accelerations %.2g, sums "
            "%.2g\n",
            TRIALS, first_seed(), path, worst, worst_sum);
 }
@@ -453,8 +538,9 @@ static void rerooting(void **state) {
 /* A floating mechanism cannot feel a uniform field. */
 static void free_fall(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR,  SOA_FREE};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,    SOA_PRISMATIC, SOA_HELICAL,
+                                           SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL,
+                                           SOA_PLANAR,      SOA_FREE};
     double worst = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
         dice random = {(uint64_t)seed * 11 + 1};
@@ -465,19 +551,25 @@ static void free_fall(void **state) {
         memset(t.gravity, 0, sizeof t.gravity);
         start(&b, build(&t));
         random_state(&a, &random);
-        memcpy(b.q, a.q, sizeof a.q), memcpy(b.v, a.v, sizeof a.v), memcpy(b.tau, a.tau, sizeof a.tau);
-        forward(&a, 0), forward(&b, 0);
+        memcpy(b.q, a.q, sizeof a.q);
+        memcpy(b.v, a.v, sizeof a.v);
+        memcpy(b.tau, a.tau, sizeof a.tau);
+        forward(&a, 0);
+        forward(&b, 0);
         compare("joint accelerations", seed, a.qdd + 6, b.qdd + 6, a.nv - 6, 1e-9, &worst);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf("free fall: %d trees from seed %ld, worst relative error %.2g\n", TRIALS, first_seed(), worst);
+    printf("free fall: %d trees from seed %ld, worst relative error %.2g\n", TRIALS, first_seed(),
+           worst);
 }
 
 /* The mechanism set down elsewhere, far away and turned, with the field turned alike. */
 static void elsewhere(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR,  SOA_FREE};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,    SOA_PRISMATIC, SOA_HELICAL,
+                                           SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL,
+                                           SOA_PLANAR,      SOA_FREE};
     double worst_id = 0, worst_fd = 0, worst_m = 0, worst_d = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
         dice random = {(uint64_t)seed * 29 + 2};
@@ -487,41 +579,53 @@ static void elsewhere(void **state) {
         start(&a, build(&t));
         soa_frame X = placement(&random);
         double g[3];
-        for (int k = 0; k < 3; k++) X.p[k] = 1e5 * noise(&random), g[k] = 0;
-        for (int k = 0; k < 9; k++) g[k / 3] += X.R[k] * t.gravity[k % 3];
+        for (int k = 0; k < 3; k++) {
+            X.p[k] = 1e5 * noise(&random);
+            g[k] = 0;
+        }
+        for (int k = 0; k < 9; k++)
+            g[k / 3] += X.R[k] * t.gravity[k % 3];
         memcpy(t.gravity, g, sizeof g);
         t.body[0].placement = soa_frame_compose(&X, &t.body[0].placement);
         start(&b, build(&t));
         random_state(&a, &random);
-        memcpy(b.q, a.q, sizeof a.q), memcpy(b.v, a.v, sizeof a.v), memcpy(b.tau, a.tau, sizeof a.tau);
+        memcpy(b.q, a.q, sizeof a.q);
+        memcpy(b.v, a.v, sizeof a.v);
+        memcpy(b.tau, a.tau, sizeof a.tau);
         double ta[MOST_V], tb[MOST_V];
         OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, NULL, 0, ta));
         OK(soa_rnea(b.model, b.work, a.q, a.v, a.a, NULL, 0, tb));
         compare("rnea", seed, tb, ta, a.nv, 1e-11, &worst_id);
-        forward(&a, 0), forward(&b, 0);
+        forward(&a, 0);
+        forward(&b, 0);
         compare("aba", seed, b.qdd, a.qdd, a.nv, 1e-9, &worst_fd);
         OK(soa_crba(a.model, a.work, a.q, a.M));
         OK(soa_crba(b.model, b.work, a.q, b.M));
         compare("crba", seed, b.M, a.M, a.nv * a.nv, 1e-11, &worst_m);
-        OK(soa_rnea_derivatives(a.model, a.work, &(soa_input){.q = a.q, .v = a.v, .a = a.a}, a.M, NULL));
-        OK(soa_rnea_derivatives(b.model, b.work, &(soa_input){.q = a.q, .v = a.v, .a = a.a}, b.M, NULL));
+        OK(soa_rnea_derivatives(a.model, a.work, &(soa_input){.q = a.q, .v = a.v, .a = a.a}, a.M,
+                                NULL));
+        OK(soa_rnea_derivatives(b.model, b.work, &(soa_input){.q = a.q, .v = a.v, .a = a.a}, b.M,
+                                NULL));
         compare("rnea derivatives", seed, b.M, a.M, a.nv * a.nv, 1e-9, &worst_d);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf(
-        "elsewhere: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, derivatives %.2g\n",
-        TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_d);
+    printf("elsewhere: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba "
+           "%.2g, derivatives %.2g\n",
+           TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_d);
 }
 
-/* --- joints made of simpler ones -------------------------------------------------------------------------------- */
+/* --- joints made of simpler ones -------------------------------------------------------------- */
 
-/* Replaces the last body of `out`, a copy of `b`, by its chain of 1-dof joints; massless links inside. */
+/* Replaces the last body of `out`, a copy of `b`, by its chain of 1-dof joints; massless links
+ * inside. */
 static void unfold(tree *out, const soa_body_def *b, int parent) {
     soa_joint_type type[3] = {SOA_REVOLUTE, SOA_REVOLUTE, SOA_REVOLUTE};
     double axis[3][3];
     int count = 2;
     const double *u = b->joint.axis, *u2 = b->joint.axis2;
-    const double across[3] = {u[1] * u2[2] - u[2] * u2[1], u[2] * u2[0] - u[0] * u2[2], u[0] * u2[1] - u[1] * u2[0]};
+    const double across[3] = {u[1] * u2[2] - u[2] * u2[1], u[2] * u2[0] - u[0] * u2[2],
+                              u[0] * u2[1] - u[1] * u2[0]};
     memcpy(axis[0], u, sizeof axis[0]);
     switch (b->joint.type) {
     case SOA_CYLINDRICAL:
@@ -530,11 +634,16 @@ static void unfold(tree *out, const soa_body_def *b, int parent) {
         break;
     case SOA_UNIVERSAL: memcpy(axis[1], u2, sizeof axis[1]); break;
     case SOA_PLANAR:
-        type[0] = type[1] = SOA_PRISMATIC, count = 3;
-        memcpy(axis[0], u2, sizeof axis[0]), memcpy(axis[1], across, sizeof axis[1]),
-            memcpy(axis[2], u, sizeof axis[2]);
+        type[0] = type[1] = SOA_PRISMATIC;
+        count = 3;
+        memcpy(axis[0], u2, sizeof axis[0]);
+        memcpy(axis[1], across, sizeof axis[1]);
+        memcpy(axis[2], u, sizeof axis[2]);
         break;
-    default: count = 1, type[0] = b->joint.type; break;
+    default:
+        count = 1;
+        type[0] = b->joint.type;
+        break;
     }
     for (int k = 0; k < count; k++) {
         soa_body_def *d = sprout(out, k == 0 ? parent : out->n, type[k]);
@@ -551,8 +660,9 @@ static void unfold(tree *out, const soa_body_def *b, int parent) {
 
 static void compound_joints(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,    SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL,   SOA_PLANAR,    SOA_SPHERICAL, SOA_HELICAL};
+    static const soa_joint_type types[] = {SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,
+                                           SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,
+                                           SOA_SPHERICAL,   SOA_HELICAL};
     double worst_id = 0, worst_fd = 0, worst_m = 0, worst_sum = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
         dice random = {(uint64_t)seed * 13 + 5};
@@ -572,26 +682,32 @@ static void compound_joints(void **state) {
         assert_int_equal(a.nv, b.nv); /* the coordinates are the same, in the same order */
         assert_int_equal(a.nq, b.nq);
         random_state(&a, &random);
-        memcpy(b.q, a.q, sizeof a.q), memcpy(b.v, a.v, sizeof a.v), memcpy(b.tau, a.tau, sizeof a.tau);
+        memcpy(b.q, a.q, sizeof a.q);
+        memcpy(b.v, a.v, sizeof a.v);
+        memcpy(b.tau, a.tau, sizeof a.tau);
         same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
         double ta[MOST_V], tb[MOST_V];
         OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, a.wrench, 2, ta));
         OK(soa_rnea(b.model, b.work, a.q, a.v, a.a, b.wrench, 2, tb));
         compare("rnea", seed, tb, ta, a.nv, 1e-11, &worst_id);
-        forward(&a, 2), forward(&b, 2);
+        forward(&a, 2);
+        forward(&b, 2);
         compare("aba", seed, b.qdd, a.qdd, a.nv, 1e-9, &worst_fd);
         OK(soa_crba(a.model, a.work, a.q, a.M));
         OK(soa_crba(b.model, b.work, b.q, b.M));
         compare("crba", seed, b.M, a.M, a.nv * a.nv, 1e-11, &worst_m);
         same_sums(&a, &b, seed, 1e-10, &worst_sum);
         same_frames(&a, &b, &t, seed, a.qdd, b.qdd, 1e-9, &worst_fd);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf("compound joints: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, crba %.2g, sums %.2g\n",
+    printf("compound joints: %d trees from seed %ld, worst relative error: rnea %.2g, aba %.2g, "
+           "crba %.2g, sums %.2g\n",
            TRIALS, first_seed(), worst_id, worst_fd, worst_m, worst_sum);
 }
 
-/* A fixed joint is a hinge that does not move: links merged by the builder against links held still. */
+/* A fixed joint is a hinge that does not move: links merged by the builder against links held
+ * still. */
 static void fixed_links(void **state) {
     (void)state;
     static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_UNIVERSAL,
@@ -617,7 +733,8 @@ static void fixed_links(void **state) {
             if (fixed[i]) t.body[i].joint.type = SOA_REVOLUTE;
         start(&b, build(&t));
         random_state(&a, &random);
-        int v_at[MOST_V], moving = 0; /* number of a's v in b, where the hinges held still are zero */
+        /* number of a's v in b, where the hinges held still are zero */
+        int v_at[MOST_V], moving = 0;
         for (int i = 0; i < t.n; i++) {
             if (fixed[i]) continue;
             const soa_body_info from = info_of(&a, ++moving), to = info_of(&b, i + 1);
@@ -625,7 +742,8 @@ static void fixed_links(void **state) {
             memcpy(b.q + to.q_index, a.q + from.q_index, (size_t)from.nq * sizeof *a.q);
             for (int c = 0; c < from.nv; c++) {
                 v_at[from.v_index + c] = to.v_index + c;
-                b.v[to.v_index + c] = a.v[from.v_index + c], b.a[to.v_index + c] = a.a[from.v_index + c];
+                b.v[to.v_index + c] = a.v[from.v_index + c];
+                b.a[to.v_index + c] = a.a[from.v_index + c];
             }
         }
         assert_int_equal(moving, a.n);
@@ -633,23 +751,28 @@ static void fixed_links(void **state) {
         double ta[MOST_V], tb[MOST_V], sorted[MOST_V];
         OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, a.wrench, 2, ta));
         OK(soa_rnea(b.model, b.work, b.q, b.v, b.a, b.wrench, 2, tb));
-        for (int i = 0; i < a.nv; i++) sorted[i] = tb[v_at[i]];
+        for (int i = 0; i < a.nv; i++)
+            sorted[i] = tb[v_at[i]];
         compare("rnea", seed, sorted, ta, a.nv, 1e-11, &worst_id);
         OK(soa_crba(a.model, a.work, a.q, a.M));
         OK(soa_crba(b.model, b.work, b.q, b.M));
         for (int i = 0; i < a.nv; i++) {
-            for (int j = 0; j < a.nv; j++) sorted[j] = b.M[v_at[i] * b.nv + v_at[j]];
+            for (int j = 0; j < a.nv; j++)
+                sorted[j] = b.M[v_at[i] * b.nv + v_at[j]];
             compare("crba", seed, sorted, a.M + i * a.nv, a.nv, 1e-11, &worst_m);
         }
         same_sums(&a, &b, seed, 1e-10, &worst_sum);
         same_frames(&a, &b, &t, seed, a.a, b.a, 1e-10, &worst_sum);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf("fixed links: %d trees from seed %ld, worst relative error: rnea %.2g, crba %.2g, sums and frames %.2g\n",
+    printf("fixed links: %d trees from seed %ld, worst relative error: rnea %.2g, crba %.2g, sums "
+           "and frames %.2g\n",
            TRIALS, first_seed(), worst_id, worst_m, worst_sum);
 }
 
-/* WD89's floating object, five massless links and six 1-dof joints, against a free joint; it carries a small arm. */
+/* WD89's floating object, five massless links and six 1-dof joints, against a free joint; it
+ * carries a small arm. */
 static void floating_object(void **state) {
     (void)state;
     static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_SPHERICAL, SOA_PRISMATIC};
@@ -675,9 +798,11 @@ static void floating_object(void **state) {
             soa_body_def *d = sprout(&six, t.body[i - 1].parent + 5, t.body[i - 1].joint.type);
             const char *name = d->name;
             *d = t.body[i - 1];
-            d->name = name, d->parent += 5;
+            d->name = name;
+            d->parent += 5;
         }
-        for (int k = 0; k < six.frames; k++) six.frame[k].link += 5;
+        for (int k = 0; k < six.frames; k++)
+            six.frame[k].link += 5;
         start(&a, build(&t));
         start(&b, build(&six));
         assert_int_equal(a.nv, b.nv);
@@ -685,7 +810,8 @@ static void floating_object(void **state) {
         random_state(&b, &random);
         b.q[4] = 1.2 * noise(&random); /* away from the gimbal's lock */
         memcpy(a.q + 7, b.q + 6, (size_t)(a.nq - 7) * sizeof *a.q);
-        memcpy(a.v, b.v, sizeof a.v), memcpy(a.tau, b.tau, sizeof a.tau);
+        memcpy(a.v, b.v, sizeof a.v);
+        memcpy(a.tau, b.tau, sizeof a.tau);
         memcpy(a.q, b.q, 3 * sizeof *a.q);
         double e[4] = {1, 0, 0, 0};
         for (int k = 0; k < 3; k++) { /* product of the three turns */
@@ -700,20 +826,25 @@ static void floating_object(void **state) {
         }
         memcpy(a.q + 3, e, sizeof e);
         OK(soa_kinematics(b.model, b.work, b.q, b.v, NULL));
-        OK(soa_velocity(b.model, b.work, soa_model_find_frame(b.model, "link6"), SOA_AXES_BODY, a.v));
-        memset(a.tau, 0, 6 * sizeof *a.tau), memset(b.tau, 0, 6 * sizeof *b.tau); /* nothing drives the object */
+        OK(soa_velocity(b.model, b.work, soa_model_find_frame(b.model, "link6"), SOA_AXES_BODY,
+                        a.v));
+        memset(a.tau, 0, 6 * sizeof *a.tau);
+        memset(b.tau, 0, 6 * sizeof *b.tau); /* nothing drives the object */
         same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
         same_sums(&a, &b, seed, 1e-10, &worst_sum);
-        forward(&a, 2), forward(&b, 2);
+        forward(&a, 2);
+        forward(&b, 2);
         same_frames(&a, &b, &t, seed, a.qdd, b.qdd, 1e-9, &worst);
         compare("arm", seed, b.qdd + 6, a.qdd + 6, a.nv - 6, 1e-9, &worst);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf("floating object: %d trees from seed %ld, worst relative error: accelerations %.2g, sums %.2g\n", TRIALS,
-           first_seed(), worst, worst_sum);
+    printf("floating object: %d trees from seed %ld, worst relative error: accelerations %.2g, "
+           "sums %.2g\n",
+           TRIALS, first_seed(), worst, worst_sum);
 }
 
-/* --- units -------------------------------------------------------------------------------------------------------- */
+/* --- units ------------------------------------------------------------------------------------ */
 
 typedef struct units {
     double length, mass, time; /* new units per old one */
@@ -738,25 +869,38 @@ static void rescale(tree *t, const units *x) {
     for (int i = 0; i < t->n; i++) {
         soa_body_def *b = &t->body[i];
         soa_joint_def *j = &b->joint;
-        const double angle = rotates(j->type, 0) ? L * L : 1; /* torque per force, over coordinate per length */
+        /* torque per force, over coordinate per length */
+        const double angle = rotates(j->type, 0) ? L * L : 1;
         b->mass *= M;
-        for (int k = 0; k < 3; k++) b->placement.p[k] *= L, b->com[k] *= L, t->frame[i].placement.p[k] *= L;
-        for (int k = 0; k < 6; k++) b->inertia[k] *= M * L * L;
+        for (int k = 0; k < 3; k++) {
+            b->placement.p[k] *= L;
+            b->com[k] *= L;
+            t->frame[i].placement.p[k] *= L;
+        }
+        for (int k = 0; k < 6; k++)
+            b->inertia[k] *= M * L * L;
         j->pitch *= L;
         j->rotor_inertia *= M * L * L;
-        if (!rotates(j->type, 0)) j->gear_ratio /= L, j->rest *= L;
-        j->damping *= angle * M / T, j->stiffness *= angle * M / (T * T);
+        if (!rotates(j->type, 0)) {
+            j->gear_ratio /= L;
+            j->rest *= L;
+        }
+        j->damping *= angle * M / T;
+        j->stiffness *= angle * M / (T * T);
     }
-    for (int k = 0; k < 3; k++) t->gravity[k] *= L / (T * T);
+    for (int k = 0; k < 3; k++)
+        t->gravity[k] *= L / (T * T);
 }
 
 static void scaling(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL, SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_SPHERICAL, SOA_PLANAR,  SOA_FREE};
-    static const units systems[] = {{100, 1000, 1},      {1000, 1e-3, 1},   {1 / 0.3048, 1 / 14.5939, 1},
-                                    {1e-6, 1e-18, 1e-3}, {1e6, 1e12, 3600}, {1, 1, 1e-6},
-                                    {1e9, 1e-9, 1}};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,    SOA_PRISMATIC, SOA_HELICAL,
+                                           SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL,
+                                           SOA_PLANAR,      SOA_FREE};
+    static const units systems[] = {
+        {100, 1000, 1},      {1000, 1e-3, 1},   {1 / 0.3048, 1 / 14.5939, 1},
+        {1e-6, 1e-18, 1e-3}, {1e6, 1e12, 3600}, {1, 1, 1e-6},
+        {1e9, 1e-9, 1}};
     enum { SYSTEMS = sizeof systems / sizeof *systems };
     double worst_id = 0, worst_fd = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
@@ -766,8 +910,10 @@ static void scaling(void **state) {
         grow(&t, &random, 1 + below(&random, 12), types[below(&random, 8)], types, 8);
         for (int i = 0; i < t.n; i++) /* one damping for metres and radians has no unit */
             if (mixed(t.body[i].joint.type))
-                t.body[i].joint =
-                    (soa_joint_def){.type = t.body[i].joint.type, .axis = {0, 0, 1}, .axis2 = {1, 0, 0}, .mimic = -1};
+                t.body[i].joint = (soa_joint_def){.type = t.body[i].joint.type,
+                                                  .axis = {0, 0, 1},
+                                                  .axis2 = {1, 0, 0},
+                                                  .mimic = -1};
         start(&a, build(&t));
         const units *x = &systems[seed % SYSTEMS];
         rescale(&t, x);
@@ -777,36 +923,51 @@ static void scaling(void **state) {
         double ratio_q[MOST_Q], ratio_v[MOST_V]; /* of the units of q and v (without time) */
         for (int i = 1; i <= a.n; i++) {
             const soa_body_info info = info_of(&a, i);
-            for (int c = 0; c < info.nq; c++)
-                ratio_q[info.q_index + c] = info.type == SOA_FREE ? (c < 3 ? L : 1) : rotates(info.type, c) ? 1 : L;
-            for (int c = 0; c < info.nv; c++) ratio_v[info.v_index + c] = rotates(info.type, c) ? 1 : L;
+            for (int c = 0; c < info.nq; c++) {
+                if (info.type == SOA_FREE) {
+                    ratio_q[info.q_index + c] = c < 3 ? L : 1;
+                } else {
+                    ratio_q[info.q_index + c] = rotates(info.type, c) ? 1 : L;
+                }
+            }
+            for (int c = 0; c < info.nv; c++)
+                ratio_v[info.v_index + c] = rotates(info.type, c) ? 1 : L;
         }
-        for (int i = 0; i < a.nq; i++) b.q[i] = a.q[i] * ratio_q[i];
+        for (int i = 0; i < a.nq; i++)
+            b.q[i] = a.q[i] * ratio_q[i];
         for (int i = 0; i < a.nv; i++) {
             const double r = ratio_v[i];
-            b.v[i] = a.v[i] * r / T, b.a[i] = a.a[i] * r / (T * T), b.tau[i] = a.tau[i] * force * L / r;
+            b.v[i] = a.v[i] * r / T;
+            b.a[i] = a.a[i] * r / (T * T);
+            b.tau[i] = a.tau[i] * force * L / r;
         }
         same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
         for (int k = 0; k < 2; k++)
-            for (int c = 0; c < 6; c++) b.wrench[k].value[c] *= c < 3 ? force * L : force;
+            for (int c = 0; c < 6; c++)
+                b.wrench[k].value[c] *= c < 3 ? force * L : force;
         double ta[MOST_V], tb[MOST_V];
         OK(soa_rnea(a.model, a.work, a.q, a.v, a.a, a.wrench, 2, ta));
         OK(soa_rnea(b.model, b.work, b.q, b.v, b.a, b.wrench, 2, tb));
-        for (int i = 0; i < a.nv; i++) tb[i] /= force * L / ratio_v[i];
+        for (int i = 0; i < a.nv; i++)
+            tb[i] /= force * L / ratio_v[i];
         compare("rnea in other units", seed, tb, ta, a.nv, 1e-11, &worst_id);
-        forward(&a, 2), forward(&b, 2);
-        for (int i = 0; i < a.nv; i++) b.qdd[i] /= ratio_v[i] / (T * T);
+        forward(&a, 2);
+        forward(&b, 2);
+        for (int i = 0; i < a.nv; i++)
+            b.qdd[i] /= ratio_v[i] / (T * T);
         compare("aba in other units", seed, b.qdd, a.qdd, a.nv, 1e-9, &worst_fd);
-        stop(&a), stop(&b);
+        stop(&a);
+        stop(&b);
     }
-    printf("units: %d trees from seed %ld, %d systems, worst relative error: rnea %.2g, aba %.2g\n", TRIALS,
-           first_seed(), SYSTEMS, worst_id, worst_fd);
+    printf("units: %d trees from seed %ld, %d systems, worst relative error: rnea %.2g, aba %.2g\n",
+           TRIALS, first_seed(), SYSTEMS, worst_id, worst_fd);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(renumbering),     cmocka_unit_test(rerooting),
-                                       cmocka_unit_test(free_fall),       cmocka_unit_test(elsewhere),
-                                       cmocka_unit_test(compound_joints), cmocka_unit_test(fixed_links),
-                                       cmocka_unit_test(floating_object), cmocka_unit_test(scaling)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(renumbering),     cmocka_unit_test(rerooting),
+        cmocka_unit_test(free_fall),       cmocka_unit_test(elsewhere),
+        cmocka_unit_test(compound_joints), cmocka_unit_test(fixed_links),
+        cmocka_unit_test(floating_object), cmocka_unit_test(scaling)};
     return cmocka_run_group_tests_name("invariance", tests, NULL, NULL);
 }

@@ -16,10 +16,12 @@ static double factor(int n, const double *A, wide *L) {
     for (int j = 0; j < n; ++j) {
         for (int i = j; i < n; ++i) {
             wide x = A[n * i + j];
-            for (int m = 0; m < j; ++m) x -= L[n * i + m] * L[n * j + m] * L[n * m + m];
+            for (int m = 0; m < j; ++m)
+                x -= L[n * i + m] * L[n * j + m] * L[n * m + m];
             L[n * i + j] = i == j ? x : x / L[n * j + j];
         }
-        most = fmaxl(most, fabsl(A[n * j + j])), least = fminl(least, L[n * j + j]);
+        most = fmaxl(most, fabsl(A[n * j + j]));
+        least = fminl(least, L[n * j + j]);
         if (!(L[n * j + j] > 0)) return 0;
     }
     return (double)(least / most);
@@ -28,19 +30,23 @@ static void solve(int n, const wide *L, const double *b, double *x) {
     wide y[MOST];
     for (int i = 0; i < n; ++i) {
         y[i] = b[i];
-        for (int m = 0; m < i; ++m) y[i] -= L[n * i + m] * y[m];
+        for (int m = 0; m < i; ++m)
+            y[i] -= L[n * i + m] * y[m];
     }
-    for (int i = 0; i < n; ++i) y[i] /= L[n * i + i];
+    for (int i = 0; i < n; ++i)
+        y[i] /= L[n * i + i];
     for (int i = n - 1; i >= 0; --i) {
-        for (int m = i + 1; m < n; ++m) y[i] -= L[n * m + i] * y[m];
+        for (int m = i + 1; m < n; ++m)
+            y[i] -= L[n * m + i] * y[m];
         x[i] = (double)y[i];
     }
 }
 
 /* Light links and mimic joints, leaders before and after their followers. */
 static const soa_model *light_machine(long seed, int ideal) {
-    static const soa_joint_type types[] = {SOA_REVOLUTE, SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_PRISMATIC, SOA_PRISMATIC,
-                                           SOA_HELICAL,  SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL, SOA_REVOLUTE};
+    static const soa_joint_type types[] = {
+        SOA_REVOLUTE, SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_PRISMATIC, SOA_PRISMATIC,
+        SOA_HELICAL,  SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_SPHERICAL, SOA_REVOLUTE};
     dice d = {(uint64_t)seed * 6007};
     soa_body_def bodies[12];
     char names[12][16];
@@ -48,25 +54,46 @@ static const soa_model *light_machine(long seed, int ideal) {
     for (int i = 0; i < count; ++i) {
         soa_body_def *b = bodies + i;
         snprintf(names[i], sizeof names[i], "link%d", i + 1);
-        const int parent = i == 0 ? 0 : roll(&d, 0, 1) < 0.6 ? i : 1 + (int)roll(&d, 0, i - 1e-9);
-        *b = soa_body_default(names[i], parent, i == 0 && floats ? SOA_FREE : types[(int)roll(&d, 0, 9.999)]);
+        int parent;
+        if (i == 0) {
+            parent = 0;
+        } else if (roll(&d, 0, 1) < 0.6) {
+            parent = i;
+        } else {
+            parent = 1 + (int)roll(&d, 0, i - 1e-9);
+        }
+        *b = soa_body_default(names[i], parent,
+                              i == 0 && floats ? SOA_FREE : types[(int)roll(&d, 0, 9.999)]);
         b->placement = random_place(&d, 0.4);
         double *u = b->joint.axis, *u2 = b->joint.axis2;
-        u[0] = u[1] = u[2] = 0, u[(int)roll(&d, 0, 2.999)] = 1;
+        u[0] = u[1] = u[2] = 0;
+        u[(int)roll(&d, 0, 2.999)] = 1;
         if (roll(&d, 0, 1) < 0.3) roll_many(&d, 0.2, 1, 3, u);
-        u2[0] = u[1] + 0.3, u2[1] = u[2] - 0.4, u2[2] = -u[0];
+        u2[0] = u[1] + 0.3;
+        u2[1] = u[2] - 0.4;
+        u2[2] = -u[0];
         b->joint.pitch = 0.1;
-        soa_body_box(b, roll(&d, 0.5, 5), roll(&d, 0.1, 0.5), roll(&d, 0.1, 0.5), roll(&d, 0.1, 0.5));
+        soa_body_box(b, roll(&d, 0.5, 5), roll(&d, 0.1, 0.5), roll(&d, 0.1, 0.5),
+                     roll(&d, 0.1, 0.5));
         roll_many(&d, -0.2, 0.2, 3, b->com);
         const double light = roll(&d, 0, 1); /* nothing, a point, a rod, a box */
-        if (light < 0.35) b->mass = 0, memset(b->com, 0, sizeof b->com);
+        if (light < 0.35) {
+            b->mass = 0;
+            memset(b->com, 0, sizeof b->com);
+        }
         if (light < 0.45) memset(b->inertia, 0, sizeof b->inertia);
         if (light >= 0.45 && light < 0.5) {
             memset(b->inertia, 0, sizeof b->inertia);
             b->inertia[0] = b->inertia[1] = 0.02;
         }
-        if (roll(&d, 0, 1) < 0.1) b->joint.rotor_inertia = 1e-4, b->joint.gear_ratio = 20;
-        if (roll(&d, 0, 1) < 0.2) b->joint.damping = 0.2, b->joint.friction_positive = b->joint.friction_negative = 0.1;
+        if (roll(&d, 0, 1) < 0.1) {
+            b->joint.rotor_inertia = 1e-4;
+            b->joint.gear_ratio = 20;
+        }
+        if (roll(&d, 0, 1) < 0.2) {
+            b->joint.damping = 0.2;
+            b->joint.friction_positive = b->joint.friction_negative = 0.1;
+        }
     }
     int leads[12] = {0};
     for (int i = 0; i < count; ++i) {
@@ -77,16 +104,24 @@ static const soa_model *light_machine(long seed, int ideal) {
         if (other != SOA_REVOLUTE && other != SOA_PRISMATIC && other != SOA_HELICAL) continue;
         if (to == i || leads[i] || bodies[to].joint.mimic > 0 || roll(&d, 0, 1) > 0.6) continue;
         leads[to] = 1;
-        bodies[i].joint.mimic = to + 1, bodies[i].joint.mimic_offset = roll(&d, -0.5, 0.5);
+        bodies[i].joint.mimic = to + 1;
+        bodies[i].joint.mimic_offset = roll(&d, -0.5, 0.5);
         const double kind = roll(&d, 0, 1);
-        bodies[i].joint.mimic_ratio = kind < 0.1 ? 0 : kind < 0.2 ? -1 : roll(&d, -3, 3);
+        if (kind < 0.1) {
+            bodies[i].joint.mimic_ratio = 0;
+        } else if (kind < 0.2) {
+            bodies[i].joint.mimic_ratio = -1;
+        } else {
+            bodies[i].joint.mimic_ratio = roll(&d, -3, 3);
+        }
     }
     soa_model_def def = soa_model_default("light", bodies, count);
     roll_many(&d, -10, 10, 3, def.gravity);
     def.ideal = ideal;
     const soa_model *model = NULL;
     soa_report report;
-    if (soa_model_create(&def, &model, &report) != SOA_OK) fail_msg("seed %ld: %s", seed, report.text);
+    if (soa_model_create(&def, &model, &report) != SOA_OK)
+        fail_msg("seed %ld: %s", seed, report.text);
     return model;
 }
 
@@ -94,15 +129,18 @@ static const soa_model *light_machine(long seed, int ideal) {
 static void solve_many(int n, const wide *L, int columns, const double *B, double *X) {
     for (int c = 0; c < columns; ++c) {
         double b[MOST], x[MOST];
-        for (int i = 0; i < n; ++i) b[i] = B[columns * i + c];
+        for (int i = 0; i < n; ++i)
+            b[i] = B[columns * i + c];
         solve(n, L, b, x);
-        for (int i = 0; i < n; ++i) X[columns * i + c] = x[i];
+        for (int i = 0; i < n; ++i)
+            X[columns * i + c] = x[i];
     }
 }
 
 static void light_links(void **state) {
     (void)state;
-    worst_case fd = {0}, spatial = {0}, inverse = {0}, product = {0}, lanes = {0}, compliance = {0}, slopes = {0};
+    worst_case fd = {0}, spatial = {0}, inverse = {0}, product = {0}, lanes = {0}, compliance = {0},
+               slopes = {0};
     long judged = 0, freed = 0, refused = 0, tried = 0;
     for (long seed = first_seed(); tried < 20000 && judged < 2000; ++seed, ++tried) {
         const soa_model *m = light_machine(seed, 0);
@@ -110,7 +148,8 @@ static void light_links(void **state) {
         soa_work *w;
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         tree_state s = random_tree_state(m, seed);
-        double M[MOST * MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST * MOST], all[MOST * MOST];
+        double M[MOST * MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST * MOST],
+            all[MOST * MOST];
         wide L[MOST * MOST];
         assert_true(n <= MOST);
         assert_int_equal(soa_crba(m, w, s.q, M), SOA_OK);
@@ -123,7 +162,8 @@ static void light_links(void **state) {
         if (mimics && factor(n, M, L) > 1e-5) {
             ++judged;
             assert_int_equal(soa_rnea(m, w, s.q, s.v, NULL, s.wrench, 3, bias), SOA_OK);
-            for (int i = 0; i < n; ++i) bias[i] = s.tau[i] - bias[i];
+            for (int i = 0; i < n; ++i)
+                bias[i] = s.tau[i] - bias[i];
             solve(n, L, bias, want);
             const soa_status status = soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, qdd);
             if (status != SOA_OK) fail_msg("seed %ld: %s", seed, soa_status_text(status));
@@ -132,7 +172,8 @@ static void light_links(void **state) {
             assert_int_equal(soa_minv_mul(m, w, s.q, s.v, got), SOA_OK);
             note(&product, relative(got, want, (size_t)n), seed);
             double one[MOST * MOST] = {0};
-            for (int i = 0; i < n; ++i) one[(n + 1) * i] = 1;
+            for (int i = 0; i < n; ++i)
+                one[(n + 1) * i] = 1;
             solve_many(n, L, n, one, all);
             assert_int_equal(soa_minv(m, w, s.q, got), SOA_OK);
             note(&inverse, relative(got, all, (size_t)(n * n)), seed);
@@ -143,25 +184,43 @@ static void light_links(void **state) {
             assert_int_equal(soa_kinematics(m, w, s.q, NULL, NULL), SOA_OK);
             assert_int_equal(soa_jacobian(m, w, tip.frame, SOA_AXES_WORLD, J), SOA_OK);
             for (int i = 0; i < n; ++i)
-                for (int r = 0; r < 6; ++r) turned[6 * i + r] = J[n * r + i];
+                for (int r = 0; r < 6; ++r)
+                    turned[6 * i + r] = J[n * r + i];
             solve_many(n, L, 6, turned, Y);
             for (int r = 0; r < 6; ++r)
                 for (int c = 0; c < 6; ++c)
-                    for (int i = 0; i < n; ++i) expected[6 * r + c] += J[n * r + i] * Y[6 * i + c];
-            assert_int_equal(soa_compliance(m, w, s.q, &tip.frame, 1, SOA_AXES_WORLD, Omega), SOA_OK);
+                    for (int i = 0; i < n; ++i)
+                        expected[6 * r + c] += J[n * r + i] * Y[6 * i + c];
+            assert_int_equal(soa_compliance(m, w, s.q, &tip.frame, 1, SOA_AXES_WORLD, Omega),
+                             SOA_OK);
             note(&compliance, relative(Omega, expected, 36), seed);
 
             double dq[MOST * MOST], dv[MOST * MOST], rq[MOST * MOST], rv[MOST * MOST];
-            assert_int_equal(soa_rnea_derivatives(m, w, &(soa_input){.q = s.q, .v = s.v, .a = qdd, .wrenches = s.wrench, .wrench_count = 3}, rq, rv), SOA_OK);
-            assert_int_equal(soa_aba_derivatives(m, w, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3}, dq, dv), SOA_OK);
+            assert_int_equal(
+                soa_rnea_derivatives(
+                    m, w,
+                    &(soa_input){
+                        .q = s.q, .v = s.v, .a = qdd, .wrenches = s.wrench, .wrench_count = 3},
+                    rq, rv),
+                SOA_OK);
+            assert_int_equal(
+                soa_aba_derivatives(
+                    m, w,
+                    &(soa_input){
+                        .q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3},
+                    dq, dv),
+                SOA_OK);
             solve_many(n, L, n, rv, all);
-            for (int i = 0; i < n * n; ++i) all[i] = -all[i];
+            for (int i = 0; i < n * n; ++i)
+                all[i] = -all[i];
             note(&slopes, relative(dv, all, (size_t)(n * n)), seed);
 
             soa_batch *batch;
             assert_int_equal(soa_batch_create(m, &batch), SOA_OK);
-            double *q5 = calloc(5, (size_t)nq * sizeof(double)), *v5 = calloc(5, (size_t)n * sizeof(double));
-            double *t5 = calloc(5, (size_t)n * sizeof(double)), *a5 = calloc(5, (size_t)n * sizeof(double));
+            double *q5 = calloc(5, (size_t)nq * sizeof(double)),
+                   *v5 = calloc(5, (size_t)n * sizeof(double));
+            double *t5 = calloc(5, (size_t)n * sizeof(double)),
+                   *a5 = calloc(5, (size_t)n * sizeof(double));
             for (int l = 0; l < 5; ++l) {
                 memcpy(q5 + l * nq, s.q, (size_t)nq * sizeof(double));
                 memcpy(v5 + l * n, s.v, (size_t)n * sizeof(double));
@@ -170,18 +229,26 @@ static void light_links(void **state) {
             assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, NULL, 0, qdd), SOA_OK);
             assert_int_equal(soa_aba_batch(m, batch, 5, q5, v5, t5, NULL, a5), SOA_OK);
             note(&lanes, relative(a5 + 4 * n, qdd, (size_t)n), seed);
-            free(q5), free(v5), free(t5), free(a5);
+            free(q5);
+            free(v5);
+            free(t5);
+            free(a5);
             soa_batch_free(batch);
 
-            /* the smoother reads out the tree whose followers are free: it agrees, or that tree has no dynamics */
+            /* the smoother reads out the tree whose followers are free: it agrees, or that tree has
+             * no dynamics */
             const soa_status smooth = soa_smoother(m, w, s.q, s.v, s.tau, NULL, 0);
-            if (smooth != SOA_OK) assert_int_equal(smooth, SOA_E_HINGE_SINGULAR), ++refused;
+            if (smooth != SOA_OK) {
+                assert_int_equal(smooth, SOA_E_HINGE_SINGULAR);
+                ++refused;
+            }
             for (int i = 1; smooth == SOA_OK && i <= soa_model_body_count(m); ++i) {
                 soa_body_info info;
                 soa_smoothed at;
                 soa_model_body(m, i, &info);
                 assert_int_equal(soa_smoother_read(m, w, i, &at), SOA_OK);
-                for (int c = 0; info.mimic < 0 && c < info.nv; ++c) got[info.v_index + c] = at.acceleration[c];
+                for (int c = 0; info.mimic < 0 && c < info.nv; ++c)
+                    got[info.v_index + c] = at.acceleration[c];
             }
             if (smooth == SOA_OK) note(&spatial, relative(got, qdd, (size_t)n), seed);
 
@@ -192,13 +259,17 @@ static void light_links(void **state) {
             double *out = calloc((size_t)soa_model_nv(tree) + 1, sizeof(double));
             soa_q_neutral(tree, neutral);
             freed += soa_aba(tree, u, neutral, NULL, NULL, NULL, 0, out) != SOA_OK;
-            free(neutral), free(out);
-            soa_work_free(u), soa_model_free(tree);
+            free(neutral);
+            free(out);
+            soa_work_free(u);
+            soa_model_free(tree);
         }
         free_tree_state(&s);
-        soa_work_free(w), soa_model_free(m);
+        soa_work_free(w);
+        soa_model_free(m);
     }
-    printf("  %ld machines judged; of %ld the tree without mimic joints has no forward dynamics, by the smoother %ld\n",
+    printf("  %ld machines judged; of %ld the tree without mimic joints has no forward dynamics, "
+           "by the smoother %ld\n",
            judged, freed, refused);
     assert_true(judged == 2000 && freed > 200 && refused > 0);
     conclude("aba = (Gamma'M Gamma)^-1 (tau - bias)", &fd, 1e-9);
@@ -210,8 +281,8 @@ static void light_links(void **state) {
     conclude("smoother", &spatial, 1e-8);
 }
 
-/* Links that are light beside their neighbours, down to 1e-14 of them, slender ones, rods, ratios from 0.01 to 1,000: every leader
- * and follower may be the light one. */
+/* Links that are light beside their neighbours, down to 1e-14 of them, slender ones, rods, ratios
+ * from 0.01 to 1,000: every leader and follower may be the light one. */
 static const soa_model *uneven_machine(long seed) {
     dice d = {(uint64_t)seed * 7013};
     soa_body_def bodies[8];
@@ -221,13 +292,18 @@ static const soa_model *uneven_machine(long seed) {
         soa_body_def *b = bodies + i;
         snprintf(names[i], sizeof names[i], "link%d", i + 1);
         const int parent = i == 0 || roll(&d, 0, 1) < 0.3 ? 0 : 1 + (int)roll(&d, 0, i - 1e-9);
-        *b = soa_body_default(names[i], parent, roll(&d, 0, 1) < 0.7 ? SOA_REVOLUTE : SOA_PRISMATIC);
+        *b =
+            soa_body_default(names[i], parent, roll(&d, 0, 1) < 0.7 ? SOA_REVOLUTE : SOA_PRISMATIC);
         b->placement = random_place(&d, 0.4);
         double *u = b->joint.axis, size[3];
-        u[0] = u[1] = u[2] = 0, u[(int)roll(&d, 0, 2.999)] = 1;
+        u[0] = u[1] = u[2] = 0;
+        u[(int)roll(&d, 0, 2.999)] = 1;
         if (roll(&d, 0, 1) < 0.3) roll_many(&d, 0.2, 1, 3, u);
         roll_many(&d, 0.1, 0.5, 3, size);
-        if (roll(&d, 0, 1) < 0.3) size[0] *= 1e-3, size[1] *= 1e-3;
+        if (roll(&d, 0, 1) < 0.3) {
+            size[0] *= 1e-3;
+            size[1] *= 1e-3;
+        }
         const double light = roll(&d, 0, 1) < 0.5 ? pow(10, roll(&d, -14, 0)) : 1;
         soa_body_box(b, light * roll(&d, 0.5, 5), size[0], size[1], size[2]);
         if (roll(&d, 0, 1) < 0.5) roll_many(&d, -0.2, 0.2, 3, b->com);
@@ -238,24 +314,35 @@ static const soa_model *uneven_machine(long seed) {
         if (to == i || leads[i] || bodies[to].joint.mimic > 0 || roll(&d, 0, 1) > 0.7) continue;
         leads[to] = 1;
         bodies[i].joint.mimic = to + 1;
-        const double most = bodies[i].joint.type == SOA_PRISMATIC ? 0 : 3; /* it stays within a metre or so */
+        /* it stays within a metre or so */
+        const double most = bodies[i].joint.type == SOA_PRISMATIC ? 0 : 3;
         bodies[i].joint.mimic_ratio = pow(10, roll(&d, -2, most)) * (roll(&d, 0, 1) < 0.5 ? 1 : -1);
     }
-    for (int i = 0; i < count; ++i) { /* followers that are rods about their own axes: rounding is all they turn */
-        double *u = bodies[i].joint.axis, *I = bodies[i].inertia, size = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+    /* followers that are rods about their own axes: rounding is all they turn */
+    for (int i = 0; i < count; ++i) {
+        double *u = bodies[i].joint.axis, *I = bodies[i].inertia,
+               size = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
         if (bodies[i].joint.mimic <= 0 || roll(&d, 0, 1) > 0.5) continue;
-        const soa_body_def *leader = bodies + bodies[i].joint.mimic - 1; /* one that is not rounding beside it */
+        /* one that is not rounding beside it */
+        const soa_body_def *leader = bodies + bodies[i].joint.mimic - 1;
         const double least = fmin(leader->inertia[0], fmin(leader->inertia[1], leader->inertia[2]));
         if (least < 1e-3 * leader->mass || leader->mass < 0.1 * bodies[i].mass) continue;
         bodies[i].joint.mimic_ratio = roll(&d, -3, 3);
         const double along = 0.01 * bodies[i].mass, at = roll(&d, -0.3, 0.3);
-        for (int k = 0; k < 3; ++k) u[k] /= size, bodies[i].com[k] = at * u[k], I[k] = along * (1 - u[k] * u[k]);
-        I[3] = -along * u[0] * u[1], I[4] = -along * u[0] * u[2], I[5] = -along * u[1] * u[2];
+        for (int k = 0; k < 3; ++k) {
+            u[k] /= size;
+            bodies[i].com[k] = at * u[k];
+            I[k] = along * (1 - u[k] * u[k]);
+        }
+        I[3] = -along * u[0] * u[1];
+        I[4] = -along * u[0] * u[2];
+        I[5] = -along * u[1] * u[2];
     }
     soa_model_def def = soa_model_default("uneven", bodies, count);
     const soa_model *model = NULL;
     soa_report report;
-    if (soa_model_create(&def, &model, &report) != SOA_OK) fail_msg("seed %ld: %s", seed, report.text);
+    if (soa_model_create(&def, &model, &report) != SOA_OK)
+        fail_msg("seed %ld: %s", seed, report.text);
     return model;
 }
 /* max |x - y| / max |y|, each number times scale */
@@ -277,7 +364,8 @@ static void uneven_links(void **state) {
         soa_work *w;
         assert_int_equal(soa_work_create(m, &w), SOA_OK);
         tree_state s = random_tree_state(m, seed);
-        double M[MOST * MOST], even[MOST * MOST], scale[MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST], tau[MOST];
+        double M[MOST * MOST], even[MOST * MOST], scale[MOST], qdd[MOST], bias[MOST], want[MOST],
+            got[MOST], tau[MOST];
         wide L[MOST * MOST];
         int mimics = 0;
         for (int i = 1; i <= soa_model_body_count(m); ++i) {
@@ -287,25 +375,35 @@ static void uneven_links(void **state) {
         }
         /* each coordinate by the root of its inertia, so that their units do not matter */
         assert_int_equal(soa_crba(m, w, s.q, M), SOA_OK);
-        for (int i = 0; i < n; ++i) scale[i] = sqrt(M[(n + 1) * i]);
-        for (int i = 0; i < n * n; ++i) even[i] = M[i] / (scale[i / n] * scale[i % n]);
+        for (int i = 0; i < n; ++i)
+            scale[i] = sqrt(M[(n + 1) * i]);
+        for (int i = 0; i < n * n; ++i)
+            even[i] = M[i] / (scale[i / n] * scale[i % n]);
         const double regular = mimics ? factor(n, even, L) : 0;
         if (regular > 1e-3) {
             ++judged;
             assert_int_equal(soa_rnea(m, w, s.q, s.v, NULL, NULL, 0, bias), SOA_OK);
-            for (int i = 0; i < n; ++i) tau[i] = bias[i] + (s.tau[i] - 0.5) * scale[i];
-            for (int i = 0; i < n; ++i) got[i] = (tau[i] - bias[i]) / scale[i];
+            for (int i = 0; i < n; ++i)
+                tau[i] = bias[i] + (s.tau[i] - 0.5) * scale[i];
+            for (int i = 0; i < n; ++i)
+                got[i] = (tau[i] - bias[i]) / scale[i];
             solve(n, L, got, want);
-            for (int i = 0; i < n; ++i) want[i] /= scale[i];
+            for (int i = 0; i < n; ++i)
+                want[i] /= scale[i];
             const soa_status status = soa_aba(m, w, s.q, s.v, tau, NULL, 0, qdd);
             if (status != SOA_OK) fail_msg("seed %ld: %s", seed, soa_status_text(status));
             /* what was added to tau above was rounded by the size of the bias */
             double lost = 1;
-            for (int i = 0; i < n; ++i) lost = fmax(lost, fabs(bias[i]) / scale[i]);
+            for (int i = 0; i < n; ++i)
+                lost = fmax(lost, fabs(bias[i]) / scale[i]);
             note(&fd, scaled_error(n, qdd, want, scale) / lost, seed);
-            for (int i = 0; i < n; ++i) tau[i] = (s.tau[i] - 0.5) * scale[i], got[i] = tau[i] / scale[i];
+            for (int i = 0; i < n; ++i) {
+                tau[i] = (s.tau[i] - 0.5) * scale[i];
+                got[i] = tau[i] / scale[i];
+            }
             solve(n, L, got, want);
-            for (int i = 0; i < n; ++i) want[i] /= scale[i];
+            for (int i = 0; i < n; ++i)
+                want[i] /= scale[i];
             assert_int_equal(soa_minv_mul(m, w, s.q, tau, got), SOA_OK);
             note(&inverse, scaled_error(n, got, want, scale), seed);
             if (regular > 0.03) {
@@ -314,16 +412,22 @@ static void uneven_links(void **state) {
                 ++singles;
                 assert_int_equal(soa_rnea(m, w, s.q, NULL, NULL, NULL, 0, bias), SOA_OK);
                 lost = 1;
-                for (int i = 0; i < n; ++i) lost = fmax(lost, fabs(bias[i]) / scale[i]);
-                for (int i = 0; i < n; ++i) q[i] = (float)s.q[i], t[i] = (float)(bias[i] + tau[i]);
+                for (int i = 0; i < n; ++i)
+                    lost = fmax(lost, fabs(bias[i]) / scale[i]);
+                for (int i = 0; i < n; ++i) {
+                    q[i] = (float)s.q[i];
+                    t[i] = (float)(bias[i] + tau[i]);
+                }
                 if (soa_aba_f(m, w, q, v, t, NULL, a) != SOA_OK)
                     fail_msg("seed %ld: refused in single precision", seed);
-                for (int i = 0; i < n; ++i) still[i] = (double)a[i];
+                for (int i = 0; i < n; ++i)
+                    still[i] = (double)a[i];
                 note(&single, scaled_error(n, still, want, scale) / lost, seed);
             }
         }
         free_tree_state(&s);
-        soa_work_free(w), soa_model_free(m);
+        soa_work_free(w);
+        soa_model_free(m);
     }
     printf("  %ld machines judged, %ld in single precision\n", judged, singles);
     assert_true(judged == 2000 && singles > 500);
@@ -335,9 +439,11 @@ static void uneven_links(void **state) {
 /* A machine that stays singular with its mimic joints is still refused. */
 static void singular(void **state) {
     (void)state;
-    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE), soa_body_default("b", 1, SOA_REVOLUTE)};
+    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE),
+                              soa_body_default("b", 1, SOA_REVOLUTE)};
     soa_body_box(&bodies[1], 1, 0.1, 0.1, 0.1);
-    bodies[1].joint.mimic = 1, bodies[1].joint.mimic_ratio = -1; /* coaxial: b never turns, a has no inertia */
+    bodies[1].joint.mimic = 1;
+    bodies[1].joint.mimic_ratio = -1; /* coaxial: b never turns, a has no inertia */
     soa_model_def def = soa_model_default("still", bodies, 2);
     const soa_model *m;
     soa_work *w;
@@ -345,7 +451,8 @@ static void singular(void **state) {
     assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
     assert_int_equal(soa_work_create(m, &w), SOA_OK);
     assert_int_equal(soa_aba(m, w, &q, NULL, NULL, NULL, 0, &qdd), SOA_E_HINGE_SINGULAR);
-    soa_work_free(w), soa_model_free(m);
+    soa_work_free(w);
+    soa_model_free(m);
     bodies[1].joint.mimic_ratio = 2; /* M = 9 I */
     assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
     assert_int_equal(soa_work_create(m, &w), SOA_OK);
@@ -353,11 +460,12 @@ static void singular(void **state) {
     assert_int_equal(soa_crba(m, w, &q, &M), SOA_OK);
     assert_int_equal(soa_aba(m, w, &q, NULL, &tau, NULL, 0, &qdd), SOA_OK);
     assert_true(fabs(qdd * M - 1) <= 1e-13);
-    soa_work_free(w), soa_model_free(m);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(light_links), cmocka_unit_test(uneven_links),
-                                       cmocka_unit_test(singular)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(light_links),
+                                       cmocka_unit_test(uneven_links), cmocka_unit_test(singular)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

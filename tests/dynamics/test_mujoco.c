@@ -3,8 +3,8 @@
  *
  * Random forests of every joint type that both have (revolute, prismatic, cylindrical, universal,
  * planar, spherical, free at the roots), some links on fixed joints; and the shipped robots. MuJoCo
- * gets the mechanism only from soa_model_body(), through the bench's translation, and works in its own
- * coordinates. SOA_SEED=n chooses other models. */
+ * gets the mechanism only from soa_model_body(), through the bench's translation, and works in its
+ * own coordinates. SOA_SEED=n chooses other models. */
 #include "peer.h"
 #include "soa/dynamics.h"
 #include "soa/io.h"
@@ -38,14 +38,19 @@ static void unit(uint64_t *seed, double *x, int n) {
     double s = 0;
     while (s < 0.1 || s > 1) {
         s = 0;
-        for (int i = 0; i < n; ++i) x[i] = uniform(seed), s += x[i] * x[i];
+        for (int i = 0; i < n; ++i) {
+            x[i] = uniform(seed);
+            s += x[i] * x[i];
+        }
     }
-    for (int i = 0; i < n; ++i) x[i] /= sqrt(s);
+    for (int i = 0; i < n; ++i)
+        x[i] /= sqrt(s);
 }
 
 static soa_joint_type random_joint(uint64_t *seed, int parent) {
-    static const soa_joint_type any[] = {SOA_REVOLUTE,    SOA_REVOLUTE,  SOA_PRISMATIC, SOA_SPHERICAL,
-                                         SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,    SOA_FIXED};
+    static const soa_joint_type any[] = {SOA_REVOLUTE,  SOA_REVOLUTE,    SOA_PRISMATIC,
+                                         SOA_SPHERICAL, SOA_CYLINDRICAL, SOA_UNIVERSAL,
+                                         SOA_PLANAR,    SOA_FIXED};
     if (parent == 0 && below(seed, 2)) return SOA_FREE;
     return any[below(seed, (int)(sizeof any / sizeof any[0]))];
 }
@@ -61,9 +66,11 @@ static void random_mass(uint64_t *seed, soa_body_def *body) {
     peer_rotation(q, R);
     for (int k = 0; k < 6; ++k) {
         body->inertia[k] = 0;
-        for (int l = 0; l < 3; ++l) body->inertia[k] += R[3 * row[k] + l] * box[l] * R[3 * col[k] + l];
+        for (int l = 0; l < 3; ++l)
+            body->inertia[k] += R[3 * row[k] + l] * box[l] * R[3 * col[k] + l];
     }
-    for (int k = 0; k < 3; ++k) body->com[k] = 0.1 * uniform(seed);
+    for (int k = 0; k < 3; ++k)
+        body->com[k] = 0.1 * uniform(seed);
 }
 
 static const soa_model *random_model(uint64_t seed, int kinds[SOA_JOINT_TYPE_COUNT]) {
@@ -71,7 +78,8 @@ static const soa_model *random_model(uint64_t seed, int kinds[SOA_JOINT_TYPE_COU
     char names[MOST_LINKS][16];
     int count = 1 + below(&seed, MOST_LINKS), moving = 0;
     for (int i = 0; i < count; ++i) {
-        int parent = below(&seed, 4) ? below(&seed, i + 1) : i; /* chains more often than chance would have them */
+        /* chains more often than chance would have them */
+        int parent = below(&seed, 4) ? below(&seed, i + 1) : i;
         soa_joint_type type = random_joint(&seed, parent);
         if (i == count - 1 && !moving && type == SOA_FIXED) type = SOA_REVOLUTE;
         moving += type != SOA_FIXED;
@@ -81,7 +89,8 @@ static const soa_model *random_model(uint64_t seed, int kinds[SOA_JOINT_TYPE_COU
         double q[4];
         unit(&seed, q, 4);
         peer_rotation(q, bodies[i].placement.R);
-        for (int k = 0; k < 3; ++k) bodies[i].placement.p[k] = 0.4 * uniform(&seed);
+        for (int k = 0; k < 3; ++k)
+            bodies[i].placement.p[k] = 0.4 * uniform(&seed);
         unit(&seed, bodies[i].joint.axis, 3);
         double other[3];
         unit(&seed, other, 3);
@@ -89,7 +98,8 @@ static const soa_model *random_model(uint64_t seed, int kinds[SOA_JOINT_TYPE_COU
         random_mass(&seed, &bodies[i]);
     }
     soa_model_def def = soa_model_default("random", bodies, count);
-    for (int k = 0; k < 3; ++k) def.gravity[k] = 10 * uniform(&seed);
+    for (int k = 0; k < 3; ++k)
+        def.gravity[k] = 10 * uniform(&seed);
     const soa_model *model = NULL;
     soa_report report = {0};
     if (soa_model_create(&def, &model, &report) != SOA_OK) fail_msg("not built: %s", report.text);
@@ -126,7 +136,8 @@ static double compare(const soa_model *model, const char *name, uint64_t seed) {
     char why[1000] = "";
     soa_work *work = NULL;
     assert_non_null(body);
-    for (int i = 1; i <= bodies; ++i) assert_int_equal(soa_model_body(model, i, &body[i]), SOA_OK);
+    for (int i = 1; i <= bodies; ++i)
+        assert_int_equal(soa_model_body(model, i, &body[i]), SOA_OK);
     soa_model_gravity(model, plain.gravity);
     assert_int_equal(soa_work_create(model, &work), SOA_OK);
     void *peer = mujoco->open(&plain, 1, why, sizeof why);
@@ -134,29 +145,53 @@ static double compare(const soa_model *model, const char *name, uint64_t seed) {
 
     for (int state = 0; state < STATES; ++state) {
         for (int i = 1; i <= bodies; ++i) {
-            int vectors = body[i].type == SOA_FREE ? 3 : body[i].type == SOA_SPHERICAL ? 0 : body[i].nq;
+            int vectors;
+            if (body[i].type == SOA_FREE) {
+                vectors = 3;
+            } else if (body[i].type == SOA_SPHERICAL) {
+                vectors = 0;
+            } else {
+                vectors = body[i].nq;
+            }
             double *qi = q + body[i].q_index;
-            for (int k = 0; k < vectors; ++k) qi[k] = 3 * uniform(&seed);
+            for (int k = 0; k < vectors; ++k)
+                qi[k] = 3 * uniform(&seed);
             if (vectors < body[i].nq) unit(&seed, qi + vectors, 4);
         }
-        for (size_t i = 0; i < nv; ++i) v[i] = uniform(&seed), a[i] = uniform(&seed), tau[i] = uniform(&seed);
+        for (size_t i = 0; i < nv; ++i) {
+            v[i] = uniform(&seed);
+            a[i] = uniform(&seed);
+            tau[i] = uniform(&seed);
+        }
         mujoco->load(peer, 0, q, v, a, tau);
         for (peer_fn fn = PEER_FD; fn < PEER_FN_COUNT; ++fn) {
-            soa_status status = fn == PEER_FD   ? soa_aba(model, work, q, v, tau, NULL, 0, ours)
-                                : fn == PEER_ID ? soa_rnea(model, work, q, v, a, NULL, 0, ours)
-                                                : soa_crba(model, work, q, ours);
+            soa_status status;
+            if (fn == PEER_FD) {
+                status = soa_aba(model, work, q, v, tau, NULL, 0, ours);
+            } else if (fn == PEER_ID) {
+                status = soa_rnea(model, work, q, v, a, NULL, 0, ours);
+            } else {
+                status = soa_crba(model, work, q, ours);
+            }
             assert_int_equal(status, SOA_OK);
             mujoco->run(peer, fn, 0, 0);
             mujoco->fetch(peer, fn, 0, 0, theirs);
             double d = difference(ours, theirs, fn == PEER_MASS ? nv * nv : nv);
             if (!(d <= TOLERANCE))
-                fail_msg("%s, state %d, %s: differs by %.3g, allowed %g", name, state, fn_name[fn], d, TOLERANCE);
+                fail_msg("%s, state %d, %s: differs by %.3g, allowed %g", name, state, fn_name[fn],
+                         d, TOLERANCE);
             if (d > worst) worst = d;
         }
     }
     mujoco->close(peer);
     soa_work_free(work);
-    free(body), free(q), free(v), free(a), free(tau), free(ours), free(theirs);
+    free(body);
+    free(q);
+    free(v);
+    free(a);
+    free(tau);
+    free(ours);
+    free(theirs);
     return worst;
 }
 
@@ -166,8 +201,8 @@ static void random_models_agree(void **state) {
     int kinds[SOA_JOINT_TYPE_COUNT] = {0};
     double worst = 0;
     (void)state;
-    print_message("%s; %d models, seeds %llu to %llu\n", peer_get()->version, MODELS, (unsigned long long)first,
-                  (unsigned long long)first + MODELS - 1);
+    print_message("%s; %d models, seeds %llu to %llu\n", peer_get()->version, MODELS,
+                  (unsigned long long)first, (unsigned long long)first + MODELS - 1);
     for (uint64_t seed = first; seed < first + MODELS; ++seed) {
         char name[40];
         snprintf(name, sizeof name, "random model, seed %llu", (unsigned long long)seed);
@@ -180,7 +215,8 @@ static void random_models_agree(void **state) {
     for (int k = 0; k < SOA_JOINT_TYPE_COUNT; ++k)
         if (kinds[k]) print_message(" %d %s", kinds[k], soa_joint_type_name((soa_joint_type)k));
     print_message("\n");
-    assert_true(kinds[SOA_REVOLUTE] && kinds[SOA_PRISMATIC] && kinds[SOA_SPHERICAL] && kinds[SOA_FREE]);
+    assert_true(kinds[SOA_REVOLUTE] && kinds[SOA_PRISMATIC] && kinds[SOA_SPHERICAL] &&
+                kinds[SOA_FREE]);
 }
 
 static void shipped_models_agree(void **state) {
@@ -190,13 +226,16 @@ static void shipped_models_agree(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         const soa_model *model = NULL;
         soa_report report = {0};
-        if (soa_stock_model_create(names[i], &ideal, &model, &report) != SOA_OK) fail_msg("%s: %s", names[i], report.text);
-        print_message("%s: largest relative difference %.2g\n", names[i], compare(model, names[i], 7 + i));
+        if (soa_stock_model_create(names[i], &ideal, &model, &report) != SOA_OK)
+            fail_msg("%s: %s", names[i], report.text);
+        print_message("%s: largest relative difference %.2g\n", names[i],
+                      compare(model, names[i], 7 + i));
         soa_model_free(model);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_models_agree), cmocka_unit_test(shipped_models_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_models_agree),
+                                       cmocka_unit_test(shipped_models_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,13 +23,14 @@
 #include "soa/soa.h"
 #include "soa/world.h"
 
-/* --- the watched allocator --------------------------------------------------------------------------------------- */
+/* --- the watched allocator -------------------------------------------------------------------- */
 
 static volatile long heap_calls; /* since the program started */
 static int only_ours;            /* nonzero: calls that SUNDIALS makes are not counted */
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -41,7 +42,8 @@ static int only_ours;            /* nonzero: calls that SUNDIALS makes are not c
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *, size_t),
                                               void (*on_free)(const volatile void *));
 static void saw_malloc(const volatile void *p, size_t size) {
-    (void)p, (void)size;
+    (void)p;
+    (void)size;
     heap_calls++;
 }
 static void saw_free(const volatile void *p) {
@@ -53,7 +55,8 @@ static int watch(void) {
 #elif defined(__GLIBC__)
 static long of_sundials(const void *caller) {
     Dl_info info;
-    return only_ours && dladdr(caller, &info) && info.dli_fname && strstr(info.dli_fname, "sundials");
+    return only_ours && dladdr(caller, &info) && info.dli_fname &&
+           strstr(info.dli_fname, "sundials");
 }
 #define COUNT_CALL (heap_calls += !of_sundials(__builtin_return_address(0)))
 void *__libc_malloc(size_t);
@@ -98,7 +101,7 @@ static int watch(void) {
 }
 #endif
 
-/* --- the streams --------------------------------------------------------------------------------------------------- */
+/* --- the streams ------------------------------------------------------------------------------ */
 
 static int kept[2];
 static FILE *caught[2];
@@ -127,21 +130,21 @@ static long give_back(void) {
     return bytes;
 }
 
-/* --- every call ------------------------------------------------------------------------------------------------------ */
+/* --- every call ------------------------------------------------------------------------------- */
 
 /* Runs one call; it must give the status expected and leave the heap alone. */
 static long checked;
-#define QUIET(expected, call)                                                                                \
-    do {                                                                                                     \
-        const long before_ = heap_calls;                                                                     \
-        const soa_status got_ = (call);                                                                      \
-        const long used_ = heap_calls - before_;                                                             \
-        checked++;                                                                                           \
-        if (used_ != 0 || got_ != (expected)) {                                                              \
-            give_back();                                                                                     \
-            fail_msg("%s: %ld heap calls; got \"%s\", expected \"%s\"", #call, used_, soa_status_text(got_), \
-                     soa_status_text(expected));                                                             \
-        }                                                                                                    \
+#define QUIET(expected, call)                                                         \
+    do {                                                                              \
+        const long before_ = heap_calls;                                              \
+        const soa_status got_ = (call);                                               \
+        const long used_ = heap_calls - before_;                                      \
+        checked++;                                                                    \
+        if (used_ != 0 || got_ != (expected)) {                                       \
+            give_back();                                                              \
+            fail_msg("%s: %ld heap calls; got \"%s\", expected \"%s\"", #call, used_, \
+                     soa_status_text(got_), soa_status_text(expected));               \
+        }                                                                             \
     } while (0)
 #define QUIET_VALUE(call)                                 \
     do {                                                  \
@@ -180,7 +183,8 @@ static void readers(const soa_model *m, const char *name) {
     QUIET_VALUE(soa_instruction_set());
     QUIET_VALUE(soa_model_bytes(m));
     QUIET_VALUE(soa_model_name(m));
-    QUIET_VALUE(soa_model_nq(m) + soa_model_nv(m) + soa_model_body_count(m) + soa_model_frame_count(m));
+    QUIET_VALUE(soa_model_nq(m) + soa_model_nv(m) + soa_model_body_count(m) +
+                soa_model_frame_count(m));
     QUIET_VALUE((soa_model_gravity(m, g), soa_model_mass(m)));
     QUIET(SOA_OK, soa_model_body(m, 1, &body));
     QUIET(SOA_E_ARGUMENT, soa_model_body(m, 0, &body));
@@ -191,10 +195,12 @@ static void readers(const soa_model *m, const char *name) {
     QUIET_VALUE(soa_joint_type_name(SOA_HELICAL));
     soa_frame X = soa_frame_identity();
     double V[6] = {1, 2, 3, 4, 5, 6}, u[3] = {0, 0, 1};
-    QUIET_VALUE((X = soa_frame_from_rpy(1, 2, 3, 4, 5, 6), X = soa_frame_inverse(&X), X = soa_frame_compose(&X, &X)).p[0]);
+    QUIET_VALUE((X = soa_frame_from_rpy(1, 2, 3, 4, 5, 6), X = soa_frame_inverse(&X),
+                 X = soa_frame_compose(&X, &X))
+                    .p[0]);
     QUIET_VALUE((X = soa_frame_from_axis_angle(u, 1, u)).p[0]);
-    QUIET_VALUE((soa_frame_motion_to_child(&X, V, V), soa_frame_force_to_parent(&X, V, V), soa_spatial_cross_motion(V, V, V),
-                 soa_spatial_cross_force(V, V, V), 0));
+    QUIET_VALUE((soa_frame_motion_to_child(&X, V, V), soa_frame_force_to_parent(&X, V, V),
+                 soa_spatial_cross_motion(V, V, V), soa_spatial_cross_force(V, V, V), 0));
 }
 
 static void manifold(const soa_model *m, arrays *x, const double *bad_q) {
@@ -209,8 +215,10 @@ static void manifold(const soa_model *m, arrays *x, const double *bad_q) {
     QUIET(SOA_E_ARGUMENT, soa_q_normalise(m, NULL));
 }
 
-/* With the state and the first status given; the second is that of calls that solve for accelerations. */
-static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, soa_status plain, soa_status solving) {
+/* With the state and the first status given; the second is that of calls that solve for
+ * accelerations. */
+static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, soa_status plain,
+                   soa_status solving) {
     double T, U, c[3], d[3], h[6], f[6], V[6];
     soa_frame pose;
     const int last = soa_model_frame_count(m) - 1;
@@ -246,43 +254,69 @@ static void sweeps(const soa_model *m, soa_work *w, arrays *x, const double *q, 
     soa_body_info first;
     QUIET(SOA_OK, soa_model_body(m, 1, &first));
     const int frames[2] = {first.frame, last};
-    const soa_task tasks[2] = {{first.frame, SOA_AXES_BODY, SOA_ROWS_ALL}, {last, SOA_AXES_WORLD, SOA_ROWS_LINEAR}};
+    const soa_task tasks[2] = {{first.frame, SOA_AXES_BODY, SOA_ROWS_ALL},
+                               {last, SOA_AXES_WORLD, SOA_ROWS_LINEAR}};
     const soa_operational task = {x->wide, lambda, mu, p, x->jbar, x->null};
     const size_t size = soa_operational_space_size(m, 2);
     QUIET_VALUE(soa_operational_space_size(m, 2));
     QUIET(solving, soa_compliance(m, w, q, frames, 2, SOA_AXES_WORLD, Omega));
     QUIET(SOA_E_ARGUMENT, soa_compliance(m, w, q, frames, 0, SOA_AXES_WORLD, Omega));
-    QUIET(solving, soa_operational_space(m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2, .damping = 1e-3}, x->task, size, &task, &rcond));
-    QUIET_VALUE(soa_operational_space(m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2}, x->task, size, &task, &rcond));
-    QUIET(SOA_E_MEMORY, soa_operational_space(m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2}, x->task, size - 1, &task, &rcond));
+    QUIET(solving, soa_operational_space(
+                       m, w,
+                       &(soa_operational_input){
+                           .q = q, .v = x->v, .tasks = tasks, .task_count = 2, .damping = 1e-3},
+                       x->task, size, &task, &rcond));
+    QUIET_VALUE(soa_operational_space(
+        m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2}, x->task,
+        size, &task, &rcond));
+    QUIET(SOA_E_MEMORY,
+          soa_operational_space(
+              m, w, &(soa_operational_input){.q = q, .v = x->v, .tasks = tasks, .task_count = 2},
+              x->task, size - 1, &task, &rcond));
     QUIET(plain, soa_energy(m, w, q, x->v, &T, &U));
     QUIET(plain, soa_centre_of_mass(m, w, q, x->v, c, d));
     QUIET(plain, soa_momentum(m, w, q, x->v, h, c));
     QUIET(plain, soa_centroidal_momentum_matrix(m, w, q, x->wide));
     QUIET(plain, soa_regressor(m, w, q, x->v, x->a, x->Y));
     QUIET(SOA_OK, soa_model_inertial_parameters(m, x->pi));
-    QUIET(plain, soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = x->v, .a = x->a, .wrenches = wrench, .wrench_count = 2}, x->M, x->M2));
-    QUIET(solving, soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = wrench, .wrench_count = 2}, x->M, x->M2));
+    QUIET(plain,
+          soa_rnea_derivatives(
+              m, w,
+              &(soa_input){.q = q, .v = x->v, .a = x->a, .wrenches = wrench, .wrench_count = 2},
+              x->M, x->M2));
+    QUIET(solving,
+          soa_aba_derivatives(
+              m, w,
+              &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = wrench, .wrench_count = 2},
+              x->M, x->M2));
     QUIET(SOA_E_ARGUMENT, soa_rnea(m, w, x->q, x->v, x->a, wrench, -1, x->out));
     QUIET_VALUE(soa_work_failed_body(w));
 }
 
 /* The other forms; the first status is that of calls for which mimic joints are no hindrance. */
-static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, const double *q, soa_status plain,
-                  soa_status solving) {
+static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, const double *q,
+                  soa_status plain, soa_status solving) {
     int mimics = 0;
     soa_body_info b;
-    for (int i = 1; i <= soa_model_body_count(m); i++) mimics += soa_model_body(m, i, &b) == SOA_OK && b.mimic >= 0;
+    for (int i = 1; i <= soa_model_body_count(m); i++)
+        mimics += soa_model_body(m, i, &b) == SOA_OK && b.mimic >= 0;
     const soa_status s = mimics ? SOA_E_MIMIC : solving;
     const int last = b.frame;
     const soa_wrench wrench = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
-    for (int f = 0; f < 8; f++) QUIET(s, soa_mass_factor_mul(m, w, q, (soa_factor)f, x->v, x->out));
+    for (int f = 0; f < 8; f++)
+        QUIET(s, soa_mass_factor_mul(m, w, q, (soa_factor)f, x->v, x->out));
     QUIET(SOA_E_ARGUMENT, soa_mass_factor_mul(m, NULL, q, SOA_FACTOR_L, x->v, x->out));
     QUIET(s, soa_nu_from_v(m, w, q, x->v, x->out));
     QUIET(s, soa_nu_to_v(m, w, q, x->v, x->out));
     QUIET(s, soa_nu_bias(m, w, q, x->v, x->out));
-    QUIET(s, soa_nu_force(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1}, x->out));
-    QUIET(s, soa_nu_rate(m, w, &(soa_input){.q = q, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1}, x->v, x->M, x->out));
+    QUIET(s, soa_nu_force(
+                 m, w,
+                 &(soa_input){
+                     .q = q, .v = x->v, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1},
+                 x->out));
+    QUIET(s, soa_nu_rate(
+                 m, w, &(soa_input){.q = q, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1},
+                 x->v, x->M, x->out));
 
     const soa_tip tip = {last, 1, 2};
     double JJt[36];
@@ -305,11 +339,12 @@ static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, c
 }
 
 /* R87's filter, smoother, boundary problem and inertia updates (soa/forms.h). */
-static void estimation(const soa_model *m, soa_work *w, arrays *x, const double *q, soa_status plain,
-                       soa_status solving) {
+static void estimation(const soa_model *m, soa_work *w, arrays *x, const double *q,
+                       soa_status plain, soa_status solving) {
     static soa_smoothed s;
     double P[36];
-    soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .base_inertia = {1, 0, 0, 0, 1, 1, 1, 0, 0, 0}};
+    soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE,
+                         .base_inertia = {1, 0, 0, 0, 1, 1, 1, 0, 0, 0}};
     const soa_wrench wrench = {soa_model_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
     QUIET(solving, soa_smoother(m, w, q, x->v, x->tau, &wrench, 1));
     if (solving == SOA_OK) {
@@ -317,9 +352,20 @@ static void estimation(const soa_model *m, soa_work *w, arrays *x, const double 
         QUIET(SOA_OK, soa_smoother_covariance(m, w, 1, P, P, P));
     }
     QUIET(SOA_E_ARGUMENT, soa_smoother_read(m, w, 0, &s));
-    QUIET(solving, soa_acceleration_parts(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1}, x->out, x->out, x->out));
-    QUIET(plain, soa_inverse_sums(m, w, &(soa_input){.q = q, .v = x->v, .a = x->a, .wrenches = &wrench, .wrench_count = 1}, NULL, NULL, x->M, x->out, x->out));
-    QUIET(plain, soa_boundary_problem(m, w, &(soa_input){.q = q, .v = x->v, .wrenches = &wrench, .wrench_count = 1}, x->a, &ends, x->out, NULL, NULL));
+    QUIET(
+        solving,
+        soa_acceleration_parts(
+            m, w,
+            &(soa_input){.q = q, .v = x->v, .tau = x->tau, .wrenches = &wrench, .wrench_count = 1},
+            x->out, x->out, x->out));
+    QUIET(plain,
+          soa_inverse_sums(
+              m, w,
+              &(soa_input){.q = q, .v = x->v, .a = x->a, .wrenches = &wrench, .wrench_count = 1},
+              NULL, NULL, x->M, x->out, x->out));
+    QUIET(plain, soa_boundary_problem(
+                     m, w, &(soa_input){.q = q, .v = x->v, .wrenches = &wrench, .wrench_count = 1},
+                     x->a, &ends, x->out, NULL, NULL));
     for (int u = 0; u < SOA_UPDATE_COUNT; u++)
         QUIET(u < SOA_COMPOSITE_29 ? solving : plain,
               soa_articulated_inertia(m, w, q, (soa_inertia_update)u, SOA_STORAGE_FULL, 0, P));
@@ -339,7 +385,8 @@ static int all_but_one(void *user, soa_taylor *q) { /* the last coordinate follo
     q[*nq - 1] = soa_taylor_sin(q[0]);
     return 0;
 }
-static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, const double *q, soa_status plain) {
+static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, const double *q,
+                          soa_status plain) {
     double g[12], rate[12], gamma[12], error[2], rates[6], lambda[12];
     const double effort[6] = {1, 2, 3, 4, 5, 6};
     soa_report report;
@@ -352,7 +399,8 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
     QUIET_VALUE(soa_constraints_size(m, &loop_room));
     QUIET(SOA_E_MEMORY, soa_constraints_init(m, &loop_room, l->memory, l->size - 1, &l->c));
     QUIET(SOA_OK, soa_constraints_init(m, &loop_room, l->memory, l->size, &l->c));
-    def.joint = SOA_SPHERICAL, def.name = "ball";
+    def.joint = SOA_SPHERICAL;
+    def.name = "ball";
     if (soa_kinematics(m, w, x->q, NULL, NULL) == SOA_OK) soa_pose(m, w, last.frame, &def.place1);
     QUIET(SOA_OK, soa_constraints_add(l->c, &def, &number, &report));
     QUIET(SOA_E_NAME, soa_constraints_add(l->c, &def, &number, &report));
@@ -360,17 +408,21 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
     QUIET_VALUE(soa_constraints_count(l->c) + soa_constraints_row_count(l->c));
     QUIET(SOA_OK, soa_constraints_row_range(l->c, number, &first, &first));
     QUIET_VALUE(soa_constraints_name(l->c, number));
-    QUIET(plain, soa_constraints_evaluate(l->c, w, &(soa_input){.q = q, .v = x->v}, g, rate, x->batch, gamma));
+    QUIET(plain, soa_constraints_evaluate(l->c, w, &(soa_input){.q = q, .v = x->v}, g, rate,
+                                          x->batch, gamma));
     QUIET(SOA_OK, soa_constraints_joint_rates(l->c, number, rates, NULL));
     for (int twice = 0; twice < 2; twice++) { /* the second time with redundant rows */
         for (int k = SOA_CLOSED_AUTO; k <= SOA_CLOSED_NULL_SPACE; k++) {
             soa_closed_options o = soa_closed_options_default();
             o.method = (soa_closed_method)k;
-            QUIET_VALUE(soa_closed_fd(l->c, w, &o, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, lambda, &told));
+            QUIET_VALUE(soa_closed_fd(l->c, w, &o, &(soa_input){.q = q, .v = x->v, .tau = x->tau},
+                                      x->out, lambda, &told));
         }
-        QUIET_VALUE(soa_closed_id(l->c, w, &(soa_input){.q = q, .v = x->v, .a = x->out}, l->primary, x->M, lambda));
+        QUIET_VALUE(soa_closed_id(l->c, w, &(soa_input){.q = q, .v = x->v, .a = x->out}, l->primary,
+                                  x->M, lambda));
         if (q) {
-            memcpy(x->q1, q, (size_t)soa_model_nq(m) * sizeof *q), memcpy(x->M, x->v, (size_t)soa_model_nv(m) * sizeof *x->M);
+            memcpy(x->q1, q, (size_t)soa_model_nq(m) * sizeof *q);
+            memcpy(x->M, x->v, (size_t)soa_model_nv(m) * sizeof *x->M);
             QUIET_VALUE(soa_closed_project(l->c, w, 0, x->q1, x->M, error));
             QUIET_VALUE(soa_closed_assemble(l->c, w, 0, NULL, x->q1, &report));
             def.place1.p[0] += 100; /* out of reach */
@@ -388,31 +440,44 @@ static void closed_chains(const soa_model *m, soa_work *w, loops *l, arrays *x, 
 
     int nq = soa_model_nq(m);
     soa_embedding_def e = soa_embedding_default(l->primary);
-    QUIET(SOA_E_ARGUMENT, soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
+    QUIET(SOA_E_ARGUMENT,
+          soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
     for (int implicit = 0; implicit < 2; implicit++) {
-        e.function = implicit ? NULL : all_but_one, e.user = &nq, e.constraints = implicit ? l->c : NULL;
+        e.function = implicit ? NULL : all_but_one;
+        e.user = &nq;
+        e.constraints = implicit ? l->c : NULL;
         QUIET_VALUE(soa_embedding_size(m, &e));
-        QUIET(SOA_OK, soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
+        QUIET(SOA_OK,
+              soa_embedding_init(m, &e, l->embedding_memory, l->embedding_size, &l->e, &report));
         QUIET_VALUE(soa_embedding_nq(l->e) + soa_embedding_nv(l->e));
         if (!q) continue;
         memcpy(x->q1, q, (size_t)nq * sizeof *q);
-        QUIET_VALUE(soa_embedding_state(l->e, w, &(soa_input){.q = q, .v = x->v, .a = x->a}, x->q1, x->out, NULL, x->M));
-        QUIET_VALUE(soa_embedding_id(l->e, w, &(soa_input){.q = q, .v = x->v, .a = x->a}, x->q1, x->out));
-        QUIET_VALUE(soa_embedding_terms(l->e, w, &(soa_input){.q = q, .v = x->v}, x->q1, x->M, x->out, NULL));
-        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_COLUMNS, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->q1, x->out));
-        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_state(l->e, w, &(soa_input){.q = q, .v = x->v, .a = x->a}, x->q1,
+                                        x->out, NULL, x->M));
+        QUIET_VALUE(
+            soa_embedding_id(l->e, w, &(soa_input){.q = q, .v = x->v, .a = x->a}, x->q1, x->out));
+        QUIET_VALUE(soa_embedding_terms(l->e, w, &(soa_input){.q = q, .v = x->v}, x->q1, x->M,
+                                        x->out, NULL));
+        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_COLUMNS,
+                                     &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->q1,
+                                     x->out));
+        QUIET_VALUE(soa_embedding_fd(l->e, w, SOA_EMBEDDING_SWEEPS,
+                                     &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->q1,
+                                     x->out));
     }
     const soa_taylor z = soa_taylor_variable(6, 0.5, 1);
     QUIET_VALUE(soa_taylor_atan2(soa_taylor_sqrt(z), soa_taylor_div(z, soa_taylor_exp(z))).c[6]);
 }
 
-static void floats(const soa_model *m, soa_work *w, arrays *x, const float *q, soa_status plain, soa_status solving) {
+static void floats(const soa_model *m, soa_work *w, arrays *x, const float *q, soa_status plain,
+                   soa_status solving) {
     QUIET(plain, soa_rnea_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(solving, soa_aba_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(plain, soa_crba_f(m, w, q, x->Mf));
 }
 
-static void batches(const soa_model *m, soa_batch *b, arrays *x, long count, soa_status plain, soa_status solving) {
+static void batches(const soa_model *m, soa_batch *b, arrays *x, long count, soa_status plain,
+                    soa_status solving) {
     QUIET(solving, soa_aba_batch(m, b, count, x->q, x->v, x->tau, x->fext, x->batch));
     QUIET(plain, soa_rnea_batch(m, b, count, x->q, x->v, x->a, x->fext, x->batch));
     QUIET(plain, soa_crba_batch(m, b, count, x->q, x->batch));
@@ -422,20 +487,28 @@ static void batches(const soa_model *m, soa_batch *b, arrays *x, long count, soa
     QUIET_VALUE(soa_batch_failed_state(b) + soa_batch_failed_body(b));
 }
 
-static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, void *memory, arrays *x, const double *q,
-                             soa_status solving) {
+static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, void *memory,
+                             arrays *x, const double *q, soa_status solving) {
     const size_t size = soa_fd_constraint_forces_size(m);
     if (!d) { /* exact rotors or mimic joints */
-        soa_fd_constraint_forces(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL);
+        soa_fd_constraint_forces(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau},
+                                 x->out, NULL, NULL);
         return;
     }
-    QUIET(solving, soa_fd_constraint_forces(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
-    QUIET(SOA_E_MEMORY, soa_fd_constraint_forces(m, w, memory, 8, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
-    QUIET_VALUE(soa_fd_tridiagonal(m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
-    QUIET(solving, soa_divide_fd(d, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, NULL, NULL, x->out));
+    QUIET(solving, soa_fd_constraint_forces(m, w, memory, size,
+                                            &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out,
+                                            NULL, NULL));
+    QUIET(SOA_E_MEMORY,
+          soa_fd_constraint_forces(m, w, memory, 8, &(soa_input){.q = q, .v = x->v, .tau = x->tau},
+                                   x->out, NULL, NULL));
+    QUIET_VALUE(soa_fd_tridiagonal(
+        m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
+    QUIET(solving,
+          soa_divide_fd(d, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, NULL, NULL, x->out));
 }
 static void every_call(const soa_model *m, soa_status solving) {
-    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m),
+                 n = (size_t)soa_model_body_count(m);
     arrays x = {.q = room(STATES * nq, 8),
                 .q1 = room(nq, 8),
                 .v = room(STATES * nv, 8),
@@ -462,20 +535,25 @@ static void every_call(const soa_model *m, soa_status solving) {
     for (size_t i = 0; i < STATES; i++) {
         for (size_t k = 0; k < nv; k++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
-            x.v[i * nv + k] = x.a[i * nv + k] = x.tau[i * nv + k] = (double)(seed >> 11) * 0x1p-52 - 1;
+            x.v[i * nv + k] = x.a[i * nv + k] = x.tau[i * nv + k] =
+                (double)(seed >> 11) * 0x1p-52 - 1;
             x.vf[i * nv + k] = x.af[i * nv + k] = (float)x.v[i * nv + k];
         }
         soa_q_neutral(m, x.q1);
         OK(soa_q_integrate(m, x.q1, x.v + i * nv, 1, x.q + i * nq));
     }
-    for (size_t k = 0; k < STATES * nq; k++) x.qf[k] = (float)x.q[k];
+    for (size_t k = 0; k < STATES * nq; k++)
+        x.qf[k] = (float)x.q[k];
     double *bad = room(nq, sizeof *bad);
     float *bad_f = room(nq, sizeof *bad_f);
-    memcpy(bad, x.q, nq * sizeof *bad), memcpy(bad_f, x.qf, nq * sizeof *bad_f);
-    bad[nq - 1] = NAN, bad_f[nq - 1] = NAN;
+    memcpy(bad, x.q, nq * sizeof *bad);
+    memcpy(bad_f, x.qf, nq * sizeof *bad_f);
+    bad[nq - 1] = NAN;
+    bad_f[nq - 1] = NAN;
 
     /* making the work space in given memory allocates nothing either */
-    const size_t work_size = soa_work_size(m), batch_size = soa_batch_size(m), model_size = soa_model_bytes(m);
+    const size_t work_size = soa_work_size(m), batch_size = soa_batch_size(m),
+                 model_size = soa_model_bytes(m);
     void *memory = aligned_alloc(64, (work_size + 63) / 64 * 64),
          *batch_memory = aligned_alloc(64, (batch_size + 63) / 64 * 64);
     void *copy = aligned_alloc(64, model_size);
@@ -489,7 +567,8 @@ static void every_call(const soa_model *m, soa_status solving) {
     assert_non_null(tip_memory);
     soa_report report;
     const soa_model *again;
-    soa_machine *machine = NULL; /* not every model has operators: no exact rotors, no mimic joints */
+    /* not every model has operators: no exact rotors, no mimic joints */
+    soa_machine *machine = NULL;
     soa_plan *forward = NULL, *inverse = NULL;
     double *linked = calloc(6 * (size_t)soa_model_body_count(m) + 1, sizeof *linked);
     if (soa_machine_create(m, NULL, 0, &machine, NULL) == SOA_OK) {
@@ -512,7 +591,8 @@ static void every_call(const soa_model *m, soa_status solving) {
     assert_true(l.size > 0 && l.memory != NULL);
     OK(soa_constraints_init(m, &loop_room, l.memory, l.size, &l.c));
     memset(l.primary, 1, nv);
-    for (int c = 0; c < tip.nv; c++) l.primary[tip.v_index + c] = 0;
+    for (int c = 0; c < tip.nv; c++)
+        l.primary[tip.v_index + c] = 0;
     soa_embedding_def largest = soa_embedding_default(l.primary);
     largest.constraints = l.c;
     l.embedding_size = soa_embedding_size(m, &largest);
@@ -524,7 +604,8 @@ static void every_call(const soa_model *m, soa_status solving) {
         QUIET(SOA_OK, soa_machine_set_state(machine, x.q, x.v, x.a, x.tau, NULL, NULL, 0));
         QUIET(SOA_OK, soa_plan_run(inverse, linked));
         QUIET(solving, soa_plan_run(forward, linked));
-        QUIET(SOA_E_NOT_FINITE, soa_machine_set_state(machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
+        QUIET(SOA_E_NOT_FINITE,
+              soa_machine_set_state(machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
     }
     QUIET_VALUE(soa_work_size(m));
     QUIET_VALUE(soa_batch_size(m));
@@ -555,22 +636,53 @@ static void every_call(const soa_model *m, soa_status solving) {
     closed_chains(m, w, &l, &x, bad, SOA_E_NOT_FINITE);
     floats(m, w, &x, x.qf, SOA_OK, solving);
     floats(m, w, &x, bad_f, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
-    for (long count = 0; count <= STATES; count++) batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);
-    x.q[nq - 1] = NAN, x.qf[nq - 1] = NAN;
+    for (long count = 0; count <= STATES; count++)
+        batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);
+    x.q[nq - 1] = NAN;
+    x.qf[nq - 1] = NAN;
     batches(m, b, &x, STATES, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
     constraint_forms(m, w, divide, constraint_memory, &x, NULL, solving);
     constraint_forms(m, w, divide, constraint_memory, &x, bad, SOA_E_NOT_FINITE);
     const long bytes = give_back();
     if (bytes != 0) fail_msg("%s: %ld bytes were printed", soa_model_name(m), bytes);
 
-    soa_divide_free(divide), free(constraint_memory);
-    soa_plan_free(forward), soa_plan_free(inverse), soa_machine_free(machine), free(linked);
-    free(l.memory), free(l.embedding_memory), free(l.primary);
-    free(memory), free(batch_memory), free(tip_memory), free(copy), free(bad), free(bad_f);
-    free(x.q), free(x.q1), free(x.v), free(x.a), free(x.tau), free(x.out), free(x.M), free(x.M2), free(x.wide),
-        free(x.Y), free(x.task), free(x.jbar), free(x.null);
-    free(x.pi), free(x.batch), free(x.qf), free(x.vf), free(x.af), free(x.fext_f), free(x.Mf), free(x.batch_f),
-        free(x.fext);
+    soa_divide_free(divide);
+    free(constraint_memory);
+    soa_plan_free(forward);
+    soa_plan_free(inverse);
+    soa_machine_free(machine);
+    free(linked);
+    free(l.memory);
+    free(l.embedding_memory);
+    free(l.primary);
+    free(memory);
+    free(batch_memory);
+    free(tip_memory);
+    free(copy);
+    free(bad);
+    free(bad_f);
+    free(x.q);
+    free(x.q1);
+    free(x.v);
+    free(x.a);
+    free(x.tau);
+    free(x.out);
+    free(x.M);
+    free(x.M2);
+    free(x.wide);
+    free(x.Y);
+    free(x.task);
+    free(x.jbar);
+    free(x.null);
+    free(x.pi);
+    free(x.batch);
+    free(x.qf);
+    free(x.vf);
+    free(x.af);
+    free(x.fext_f);
+    free(x.Mf);
+    free(x.batch_f);
+    free(x.fext);
 }
 
 static void shipped(const char *name) {
@@ -585,7 +697,11 @@ static int watching;
 static void plain_models(void **state) {
     (void)state;
     if (!watching) skip();
-    shipped("arm7"), shipped("quadruped"), shipped("puma560"), shipped("two-puma-object"), shipped("chain:60");
+    shipped("arm7");
+    shipped("quadruped");
+    shipped("puma560");
+    shipped("two-puma-object");
+    shipped("chain:60");
 }
 
 static void mimic_models(void **state) {
@@ -603,7 +719,10 @@ static void mimic_models(void **state) {
             OK(soa_model_body(model, i, &info));
             mimics += info.mimic >= 0;
         }
-        if (mimics > 0) every_call(model, SOA_OK), found++;
+        if (mimics > 0) {
+            every_call(model, SOA_OK);
+            found++;
+        }
         soa_model_free(model);
     }
 }
@@ -611,7 +730,8 @@ static void mimic_models(void **state) {
 static void massless_tip(void **state) {
     (void)state;
     if (!watching) skip();
-    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE), soa_body_default("tip", 1, SOA_REVOLUTE)};
+    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE),
+                              soa_body_default("tip", 1, SOA_REVOLUTE)};
     soa_body_box(&bodies[0], 1, 0.1, 0.2, 0.3);
     soa_model_def def = soa_model_default("massless tip", bodies, 2);
     const soa_model *model;
@@ -631,11 +751,20 @@ static void control_laws(void **state) {
     unsigned char drive[NV] = {0};
     double q[NQ], q1[NQ], bad[NQ], v[NV], a[NV], K[NV], tau[NV], sigma[NV], F[6 * N], J[6 * NV];
     soa_q_neutral(m, q);
-    for (int j = 0; j < NV; ++j) v[j] = 0.1, a[j] = 0.2, K[j] = 2, drive[j] = j >= 6;
-    for (int j = 7; j < NQ; ++j) q[j] = 0.3 + 0.05 * j;
-    memcpy(q1, q, sizeof q), memcpy(bad, q, sizeof q);
-    q1[9] += 0.4, bad[9] = NAN;
-    const int hand = soa_model_find_frame(m, "left_tip"), other = soa_model_find_frame(m, "right_tip");
+    for (int j = 0; j < NV; ++j) {
+        v[j] = 0.1;
+        a[j] = 0.2;
+        K[j] = 2;
+        drive[j] = j >= 6;
+    }
+    for (int j = 7; j < NQ; ++j)
+        q[j] = 0.3 + 0.05 * j;
+    memcpy(q1, q, sizeof q);
+    memcpy(bad, q, sizeof q);
+    q1[9] += 0.4;
+    bad[9] = NAN;
+    const int hand = soa_model_find_frame(m, "left_tip"),
+              other = soa_model_find_frame(m, "right_tip");
     const soa_control_def def = soa_control_default(drive);
     const size_t size = soa_control_size(m, &def);
     void *memory = aligned_alloc(64, (size + 63) / 64 * 64);
@@ -647,7 +776,8 @@ static void control_laws(void **state) {
     soa_motion goal = soa_motion_at_rest(NULL), moved;
     soa_frame_error e[2];
     soa_frame_law law = soa_frame_law_default(hand, 1);
-    soa_frame_task task[2] = {{.law = law, .goal = goal}, {.law = soa_frame_law_default(other, 0), .goal = goal}};
+    soa_frame_task task[2] = {{.law = law, .goal = goal},
+                              {.law = soa_frame_law_default(other, 0), .goal = goal}};
     soa_hybrid_law hybrid = {.law = law, .force_rows = 32, .force_gain = {1, 1}};
     soa_hybrid_state hybrid_state = {{0}};
     soa_coordination k = soa_coordination_default(1, 1);
@@ -655,9 +785,13 @@ static void control_laws(void **state) {
     soa_coordination_result result;
     soa_profile profile;
     double six[6] = {0}, twelve[12] = {0}, s[3], number = 1;
-    k.hands = 2, k.hand[0] = hand, k.hand[1] = other, k.squeeze = 10;
+    k.hands = 2;
+    k.hand[0] = hand;
+    k.hand[1] = other;
+    k.squeeze = 10;
     QUIET(SOA_OK, soa_control_inverse_feedback(c, q, v, a, F, tau));
-    QUIET(SOA_OK, soa_control_recursion(c, q, &(soa_feedback){.F = F, .eta = a, .rows = NV}, NULL, tau));
+    QUIET(SOA_OK,
+          soa_control_recursion(c, q, &(soa_feedback){.F = F, .eta = a, .rows = NV}, NULL, tau));
     QUIET(SOA_OK, soa_control_passive_acceleration(c, q, v, NULL, 0, a));
     QUIET(SOA_OK, soa_control_compensation(c, q, v, a, NULL, 0, tau));
     QUIET(SOA_OK, soa_control_joint_pd(c, q, v, &r, &g, tau));
@@ -667,16 +801,33 @@ static void control_laws(void **state) {
         QUIET(SOA_OK, soa_control_passivity(c, (soa_passivity)form, q, v, &r, &g, tau, &number));
     QUIET(SOA_OK, soa_control_decoupled(c, q, v, &r, K, K, tau, sigma));
     QUIET(SOA_OK, soa_control_frame_error(c, q, v, hand, other, &goal, e));
-    QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau, &(soa_impedance_result){.wrench = six, .error = e}));
-    QUIET(SOA_OK, soa_control_operational_space(c, q, v, task, 2, NULL, tau, &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
+    QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau,
+                                        &(soa_impedance_result){.wrench = six, .error = e}));
+    QUIET(SOA_OK, soa_control_operational_space(
+                      c, q, v, task, 2, NULL, tau,
+                      &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
     task[1] = task[0];
-    QUIET(SOA_E_SINGULAR, soa_control_operational_space(c, q, v, task, 2, NULL, tau, &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
+    QUIET(SOA_E_SINGULAR, soa_control_operational_space(
+                              c, q, v, task, 2, NULL, tau,
+                              &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
     QUIET(SOA_OK, soa_control_generalised_jacobian(c, q, hand, SOA_AXES_BODY, J));
-    QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid, &(soa_hybrid_input){.goal = &goal, .force = six, .measured = six, .dt = 0.001}, &hybrid_state, tau, e));
-    QUIET(SOA_OK, soa_control_base_attitude(c, q, v, &(soa_attitude_law){.frame = 1, .stiffness = 1, .damping = 1}, &goal, NULL, tau, e));
-    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001}, &held, tau, &result));
-    k.form = SOA_COORDINATE_LINEARISING, k.relative_to = 0;
-    QUIET(SOA_OK, soa_control_coordination(c, q, v, &k, &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001}, &held, tau, &result));
+    QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid,
+                                     &(soa_hybrid_input){
+                                         .goal = &goal, .force = six, .measured = six, .dt = 0.001},
+                                     &hybrid_state, tau, e));
+    QUIET(SOA_OK, soa_control_base_attitude(
+                      c, q, v, &(soa_attitude_law){.frame = 1, .stiffness = 1, .damping = 1}, &goal,
+                      NULL, tau, e));
+    QUIET(SOA_OK, soa_control_coordination(
+                      c, q, v, &k,
+                      &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001},
+                      &held, tau, &result));
+    k.form = SOA_COORDINATE_LINEARISING;
+    k.relative_to = 0;
+    QUIET(SOA_OK, soa_control_coordination(
+                      c, q, v, &k,
+                      &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001},
+                      &held, tau, &result));
     QUIET(SOA_OK, soa_control_internal_force(c, q, &k, twelve, &number));
     const soa_path_limits limits = {NULL, K, 1};
     QUIET(SOA_OK, soa_path_joint_profile(c, q, q1, SOA_PROFILE_TRAPEZOID, &limits, &profile));
@@ -722,8 +873,9 @@ static void the_watch_sees(void **state) {
     assert_int_equal(give_back(), 8);
 }
 
-/* Worlds: a tick, its signals, a saved state.  Explicit and fixed steps leave the heap alone; in implicit ones SUNDIALS makes
- * and frees small vectors for each Jacobian it differences, and nobody else does anything. */
+/* Worlds: a tick, its signals, a saved state.  Explicit and fixed steps leave the heap alone; in
+ * implicit ones SUNDIALS makes and frees small vectors for each Jacobian it differences, and nobody
+ * else does anything. */
 static void worlds(void **state) {
     (void)state;
     if (!watching) skip();
@@ -735,18 +887,23 @@ static void worlds(void **state) {
         soa_world *world = NULL;
         soa_report report;
         snprintf(path, sizeof path, "%s/tests/scenarios/%s.yaml", source ? source : ".", names[k]);
-        if (soa_scenario_read(path, &scenario, &report) || soa_world_create(&scenario, &world, &report))
+        if (soa_scenario_read(path, &scenario, &report) ||
+            soa_world_create(&scenario, &world, &report))
             fail_msg("%s", report.text);
         double *values = room((size_t)soa_world_signal_count(world), sizeof *values);
         void *block = room(soa_world_state_size(world), 1);
         soa_world_summary summary;
-        OK(soa_world_tick(world, &report)); /* the integrator takes its memory when it first moves */
+        /* the integrator takes its memory when it first moves */
+        OK(soa_world_tick(world, &report));
         const soa_integrator method = scenario.integration.method;
         only_ours = method == SOA_INTEGRATE_IMPLICIT || method == SOA_INTEGRATE_CVODE;
 #if defined(SANITIZED)
         if (only_ours) { /* who calls is not known to the hooks */
             only_ours = 0;
-            free(values), free(block), soa_world_free(world), soa_scenario_free(&scenario);
+            free(values);
+            free(block);
+            soa_world_free(world);
+            soa_scenario_free(&scenario);
             continue;
         }
 #endif
@@ -759,21 +916,26 @@ static void worlds(void **state) {
         QUIET_VALUE((soa_world_save_state(world, block), 0));
         assert_int_equal(give_back(), 0);
         only_ours = 0;
-        free(values), free(block), soa_world_free(world), soa_scenario_free(&scenario);
+        free(values);
+        free(block);
+        soa_world_free(world);
+        soa_scenario_free(&scenario);
     }
 }
 
 static void count(void **state) {
     (void)state;
     if (!watching) skip();
-    printf("%ld calls watched on %s, none touched the heap or the streams\n", checked, soa_instruction_set());
+    printf("%ld calls watched on %s, none touched the heap or the streams\n", checked,
+           soa_instruction_set());
     assert_true(checked > 1000);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_watch_sees), cmocka_unit_test(plain_models),
-                                       cmocka_unit_test(mimic_models),   cmocka_unit_test(massless_tip),
-                                       cmocka_unit_test(control_laws),   cmocka_unit_test(worlds),
-                                       cmocka_unit_test(count)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_watch_sees), cmocka_unit_test(plain_models),
+        cmocka_unit_test(mimic_models),   cmocka_unit_test(massless_tip),
+        cmocka_unit_test(control_laws),   cmocka_unit_test(worlds),
+        cmocka_unit_test(count)};
     return cmocka_run_group_tests_name("noalloc", tests, NULL, NULL);
 }

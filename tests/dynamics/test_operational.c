@@ -25,8 +25,8 @@ typedef struct machine {
     double *Minv;
 } machine;
 
-/* M^-1 as the reference: soa_minv, or where M M^-1 shows that double precision does not suffice, its columns in
- * __float128. */
+/* M^-1 as the reference: soa_minv, or where M M^-1 shows that double precision does not suffice,
+ * its columns in __float128. */
 static long judged;
 static void exact_minv(machine *t) {
     const soai_kernels *k = &soai_kernels_quad;
@@ -34,11 +34,13 @@ static void exact_minv(machine *t) {
     const soai_map *map = SOAI_AT(t->m, soai_map, map_q);
     const size_t n = (size_t)t->m->tv;
     void *work = calloc(1, k->work_bytes);
-    quad *arrays = calloc(k->work_reals(&view) + 1, sizeof(quad)), *q = calloc((size_t)t->m->tq + 1, sizeof(quad));
+    quad *arrays = calloc(k->work_reals(&view) + 1, sizeof(quad)),
+         *q = calloc((size_t)t->m->tq + 1, sizeof(quad));
     quad *x = calloc(2 * n + 1, sizeof(quad)), *y = x + n;
     assert_true(work && arrays && q && x);
     k->work_place(&view, work, arrays);
-    for (int i = 0; i < t->m->tq; ++i) q[i] = (quad)map[i].ratio * t->q[map[i].user] + map[i].offset;
+    for (int i = 0; i < t->m->tq; ++i)
+        q[i] = (quad)map[i].ratio * t->q[map[i].user] + map[i].offset;
     assert_int_equal(k->articulate(&view, work, q), 0);
     for (int b = 1; b <= t->m->nb; ++b)
         for (int c = 0; soai_metas(t->m)[b].leader < 0 && c < view.body[b].nv; ++c) {
@@ -48,9 +50,13 @@ static void exact_minv(machine *t) {
             for (int a = 1; a <= t->m->nb; ++a)
                 for (int r = 0; soai_metas(t->m)[a].leader < 0 && r < view.body[a].nv; ++r)
                     t->Minv[t->nv * (size_t)(soai_metas(t->m)[a].user_v + r) +
-                            (size_t)(soai_metas(t->m)[b].user_v + c)] = (double)y[view.body[a].iv + r];
+                            (size_t)(soai_metas(t->m)[b].user_v + c)] =
+                        (double)y[view.body[a].iv + r];
         }
-    free(work), free(arrays), free(q), free(x);
+    free(work);
+    free(arrays);
+    free(q);
+    free(x);
     ++judged;
 }
 static void reference_minv(machine *t) {
@@ -60,7 +66,8 @@ static void reference_minv(machine *t) {
     for (size_t i = 0; i < t->nv; ++i)
         for (size_t j = 0; j < t->nv; ++j) {
             double sum = -(double)(i == j);
-            for (size_t k = 0; k < t->nv; ++k) sum += M[t->nv * i + k] * t->Minv[t->nv * k + j];
+            for (size_t k = 0; k < t->nv; ++k)
+                sum += M[t->nv * i + k] * t->Minv[t->nv * k + j];
             if (!(fabs(sum) <= worst)) worst = fabs(sum);
         }
     free(M);
@@ -71,10 +78,13 @@ static machine open_model(const char *name, int floating, int ideal, long seed) 
     const soa_read_options options = {floating, ideal};
     machine t = {.seed = seed, .d = {(uint64_t)seed * 77 + 5}};
     soa_report report = {0};
-    if (soa_stock_model_create(name, &options, &t.m, &report)) fail_msg("%s: %s", name, report.text);
+    if (soa_stock_model_create(name, &options, &t.m, &report))
+        fail_msg("%s: %s", name, report.text);
     OK(soa_work_create(t.m, &t.w));
-    t.nq = (size_t)soa_model_nq(t.m), t.nv = (size_t)soa_model_nv(t.m);
-    t.q = calloc(t.nq + 1, sizeof(double)), t.v = calloc(t.nv + 1, sizeof(double));
+    t.nq = (size_t)soa_model_nq(t.m);
+    t.nv = (size_t)soa_model_nv(t.m);
+    t.q = calloc(t.nq + 1, sizeof(double));
+    t.v = calloc(t.nv + 1, sizeof(double));
     t.Minv = calloc(t.nv * t.nv + 1, sizeof(double));
     soa_q_neutral(t.m, t.q);
     roll_many(&t.d, -2, 2, t.nv, t.v);
@@ -89,12 +99,14 @@ static machine open_tree(const char *family, long seed) {
     return open_model(name, 0, 0, seed);
 }
 static void close_model(machine *t) {
-    free(t->q), free(t->v), free(t->Minv);
+    free(t->q);
+    free(t->v);
+    free(t->Minv);
     soa_work_free(t->w);
     soa_model_free(t->m);
 }
 
-/* ---- dense arithmetic, rows x columns ---------------------------------------------------------------------------- */
+/* ---- dense arithmetic, rows x columns -------------------------------------------------------- */
 static double *matrix(size_t rows, size_t columns) {
     double *x = calloc(rows * columns + 1, sizeof *x);
     assert_non_null(x);
@@ -105,13 +117,15 @@ static double *times(const double *A, const double *B, size_t n, size_t m, size_
     double *C = matrix(n, k);
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < m; ++j)
-            for (size_t l = 0; l < k; ++l) C[k * i + l] += A[m * i + j] * B[k * j + l];
+            for (size_t l = 0; l < k; ++l)
+                C[k * i + l] += A[m * i + j] * B[k * j + l];
     return C;
 }
 static double *turned(const double *A, size_t n, size_t m) {
     double *T = matrix(m, n);
     for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < m; ++j) T[n * j + i] = A[m * i + j];
+        for (size_t j = 0; j < m; ++j)
+            T[n * j + i] = A[m * i + j];
     return T;
 }
 /* A^-1 by Gauss and Jordan with row pivoting, in long double. */
@@ -119,7 +133,8 @@ static double *inverse_of(const double *A, size_t n) {
     long double *x = calloc(2 * n * n + 1, sizeof *x);
     double *out = matrix(n, n);
     for (size_t i = 0; i < n; ++i) {
-        for (size_t j = 0; j < n; ++j) x[2 * n * i + j] = A[n * i + j];
+        for (size_t j = 0; j < n; ++j)
+            x[2 * n * i + j] = A[n * i + j];
         x[2 * n * i + n + i] = 1;
     }
     for (size_t c = 0; c < n; ++c) {
@@ -128,17 +143,21 @@ static double *inverse_of(const double *A, size_t n) {
             if (fabsl(x[2 * n * r + c]) > fabsl(x[2 * n * best + c])) best = r;
         for (size_t j = 0; j < 2 * n; ++j) {
             const long double t = x[2 * n * c + j];
-            x[2 * n * c + j] = x[2 * n * best + j], x[2 * n * best + j] = t;
+            x[2 * n * c + j] = x[2 * n * best + j];
+            x[2 * n * best + j] = t;
         }
         const long double pivot = x[2 * n * c + c];
-        for (size_t j = 0; j < 2 * n; ++j) x[2 * n * c + j] /= pivot;
+        for (size_t j = 0; j < 2 * n; ++j)
+            x[2 * n * c + j] /= pivot;
         for (size_t r = 0; r < n; ++r) {
             const long double s = x[2 * n * r + c];
-            for (size_t j = 0; r != c && j < 2 * n; ++j) x[2 * n * r + j] -= s * x[2 * n * c + j];
+            for (size_t j = 0; r != c && j < 2 * n; ++j)
+                x[2 * n * r + j] -= s * x[2 * n * c + j];
         }
     }
     for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < n; ++j) out[n * i + j] = (double)x[2 * n * i + n + j];
+        for (size_t j = 0; j < n; ++j)
+            out[n * i + j] = (double)x[2 * n * i + n + j];
     free(x);
     return out;
 }
@@ -154,14 +173,16 @@ static double *jacobians(machine *t, const soa_task *tasks, int count) {
 static double *dense_compliance(machine *t, const double *J, size_t rows) {
     double *JM = times(J, t->Minv, rows, t->nv, t->nv), *Jt = turned(J, rows, t->nv);
     double *Omega = times(JM, Jt, rows, t->nv, rows);
-    free(JM), free(Jt);
+    free(JM);
+    free(Jt);
     return Omega;
 }
 
-/* ---- compliance -------------------------------------------------------------------------------------------------- */
+/* ---- compliance ------------------------------------------------------------------------------ */
 static int root_of(const soa_model *m, int body) {
     soa_body_info info;
-    while (body && soa_model_body(m, body, &info) == SOA_OK && info.parent) body = info.parent;
+    while (body && soa_model_body(m, body, &info) == SOA_OK && info.parent)
+        body = info.parent;
     return body;
 }
 static int carries(const soa_model *m, int a, int b) { /* a is b or an ancestor of it */
@@ -192,7 +213,8 @@ static void check_compliance(machine *t, worst_case *worst, census *seen) {
         tasks[i] = (soa_task){frames[i], axes, 0};
     }
     const size_t rows = 6 * (size_t)count;
-    double *J = jacobians(t, tasks, count), *Omega = dense_compliance(t, J, rows), *got = matrix(rows, rows);
+    double *J = jacobians(t, tasks, count), *Omega = dense_compliance(t, J, rows),
+           *got = matrix(rows, rows);
     OK(soa_compliance(t->m, t->w, t->q, frames, count, axes, got));
     note(worst, relative(got, Omega, rows * rows), t->seed);
     for (int i = 0; i < count; ++i)
@@ -214,8 +236,11 @@ static void check_compliance(machine *t, worst_case *worst, census *seen) {
             }
         }
     for (size_t i = 0; i < rows; ++i) /* symmetric to the last bit */
-        for (size_t j = 0; j < i; ++j) assert_true(got[rows * i + j] == got[rows * j + i]);
-    free(J), free(Omega), free(got);
+        for (size_t j = 0; j < i; ++j)
+            assert_true(got[rows * i + j] == got[rows * j + i]);
+    free(J);
+    free(Omega);
+    free(got);
 }
 static void count_joints(const machine *t, census *seen) {
     for (int i = 1; i <= soa_model_body_count(t->m); ++i) {
@@ -226,7 +251,8 @@ static void count_joints(const machine *t, census *seen) {
         seen->rotor += info.rotor_inertia > 0 && info.rotor_model == SOA_ROTOR_EXACT;
     }
 }
-/* Marks of the model at hand alone, so that blocks between roots are asked to be zero only without mimic joints. */
+/* Marks of the model at hand alone, so that blocks between roots are asked to be zero only without
+ * mimic joints. */
 static void compliance_on_random_trees(void **state) {
     (void)state;
     worst_case plain = {0}, mimic = {0};
@@ -235,17 +261,27 @@ static void compliance_on_random_trees(void **state) {
         machine t = open_tree("random", s);
         census here = {0};
         count_joints(&t, &here);
-        for (int round = 0; round < 3; ++round) check_compliance(&t, here.mimic ? &mimic : &plain, &here);
-        all.same += here.same, all.ancestor += here.ancestor, all.branches += here.branches, all.roots += here.roots;
-        all.world += here.world, all.mimic += here.mimic, all.rotor += here.rotor;
-        for (int k = 0; k < SOA_JOINT_TYPE_COUNT; ++k) all.joints[k] += here.joints[k];
+        for (int round = 0; round < 3; ++round)
+            check_compliance(&t, here.mimic ? &mimic : &plain, &here);
+        all.same += here.same;
+        all.ancestor += here.ancestor;
+        all.branches += here.branches;
+        all.roots += here.roots;
+        all.world += here.world;
+        all.mimic += here.mimic;
+        all.rotor += here.rotor;
+        for (int k = 0; k < SOA_JOINT_TYPE_COUNT; ++k)
+            all.joints[k] += here.joints[k];
         close_model(&t);
     }
     printf("  M^-1 in __float128 for %ld trees\n", judged);
-    printf("  pairs of frames: %ld on one body, %ld ancestors, %ld branches, %ld roots, %ld at the world\n", all.same,
-           all.ancestor, all.branches, all.roots, all.world);
-    assert_true(all.same > 20 && all.ancestor > 20 && all.branches > 20 && all.roots > 20 && all.world > 5);
-    for (int k = SOA_REVOLUTE; k < SOA_JOINT_TYPE_COUNT; ++k) assert_true(all.joints[k] > 20);
+    printf("  pairs of frames: %ld on one body, %ld ancestors, %ld branches, %ld roots, %ld at the "
+           "world\n",
+           all.same, all.ancestor, all.branches, all.roots, all.world);
+    assert_true(all.same > 20 && all.ancestor > 20 && all.branches > 20 && all.roots > 20 &&
+                all.world > 5);
+    for (int k = SOA_REVOLUTE; k < SOA_JOINT_TYPE_COUNT; ++k)
+        assert_true(all.joints[k] > 20);
     assert_true(all.mimic > 20 && all.rotor > 20);
     conclude("Omega = J M^-1 J'", &plain, 1e-11);
     conclude("Omega = J M^-1 J', mimic joints", &mimic, 1e-11);
@@ -255,9 +291,10 @@ static void compliance_on_shipped_models(void **state) {
     static const struct {
         const char *name;
         int floating, ideal;
-    } models[] = {{"puma560", 0, 0},   {"two-puma-object", 0, 0}, {"arm7", 0, 0},     {"satellite", 1, 0},
-                  {"quadruped", 1, 0}, {"humanoid", 1, 0},        {"humanoid", 0, 1}, {"arm7", 1, 1},
-                  {"chain:60", 0, 0},  {"planar-chain:30", 0, 0}, {"two-puma", 0, 0}};
+    } models[] = {
+        {"puma560", 0, 0},   {"two-puma-object", 0, 0}, {"arm7", 0, 0},     {"satellite", 1, 0},
+        {"quadruped", 1, 0}, {"humanoid", 1, 0},        {"humanoid", 0, 1}, {"arm7", 1, 1},
+        {"chain:60", 0, 0},  {"planar-chain:30", 0, 0}, {"two-puma", 0, 0}};
     worst_case worst = {0};
     census seen = {0};
     for (size_t k = 0; k < sizeof models / sizeof *models; ++k)
@@ -265,25 +302,31 @@ static void compliance_on_shipped_models(void **state) {
             machine t = open_model(models[k].name, models[k].floating, models[k].ideal, s);
             census here = {0};
             count_joints(&t, &here);
-            for (int round = 0; round < 4; ++round) check_compliance(&t, &worst, &here);
-            seen.branches += here.branches, seen.ancestor += here.ancestor;
+            for (int round = 0; round < 4; ++round)
+                check_compliance(&t, &worst, &here);
+            seen.branches += here.branches;
+            seen.ancestor += here.ancestor;
             close_model(&t);
         }
     assert_true(seen.branches > 20 && seen.ancestor > 20);
     conclude("Omega = J M^-1 J', shipped models, some floating", &worst, 1e-11);
 }
 
-/* J M^-1 J' formed densely in __float128, world axes; ideal models, whose coordinates are the tree's. */
+/* J M^-1 J' formed densely in __float128, world axes; ideal models, whose coordinates are the
+ * tree's. */
 static void quad_compliance(const machine *t, const int *frames, int count, double *Omega) {
     const soai_kernels *k = &soai_kernels_quad;
     const soai_view_double view = soai_model_view(t->m);
     const size_t n = t->nv, rows = 6 * (size_t)count;
     void *work = calloc(1, k->work_bytes);
-    quad *arrays = calloc(k->work_reals(&view) + 1, sizeof(quad)), *q = calloc(t->nq + n + 1, sizeof(quad));
-    quad *M = calloc(n * n + 1, sizeof(quad)), *J = calloc(rows * n + 1, sizeof(quad)), *zero = q + t->nq;
+    quad *arrays = calloc(k->work_reals(&view) + 1, sizeof(quad)),
+         *q = calloc(t->nq + n + 1, sizeof(quad));
+    quad *M = calloc(n * n + 1, sizeof(quad)), *J = calloc(rows * n + 1, sizeof(quad)),
+         *zero = q + t->nq;
     assert_true(work && arrays && q && M && J);
     k->work_place(&view, work, arrays);
-    for (size_t i = 0; i < t->nq; ++i) q[i] = t->q[i];
+    for (size_t i = 0; i < t->nq; ++i)
+        q[i] = t->q[i];
     k->kinematics(&view, work, q, zero, zero);
     OK(soa_kinematics(t->m, t->w, t->q, NULL, NULL));
     for (int i = 0; i < count; ++i) {
@@ -298,32 +341,42 @@ static void quad_compliance(const machine *t, const int *frames, int count, doub
         for (size_t c = 0; c < rows; ++c) {
             quad sum = 0;
             for (size_t i = 0; i < n; ++i)
-                for (size_t j = 0; J[n * r + i] != 0 && j < n; ++j) sum += J[n * r + i] * M[n * i + j] * J[n * c + j];
+                for (size_t j = 0; J[n * r + i] != 0 && j < n; ++j)
+                    sum += J[n * r + i] * M[n * i + j] * J[n * c + j];
             Omega[rows * r + c] = (double)sum;
         }
-    free(work), free(arrays), free(q), free(M), free(J);
+    free(work);
+    free(arrays);
+    free(q);
+    free(M);
+    free(J);
 }
 static void compliance_against_quadruple_precision(void **state) {
     (void)state;
     worst_case recursion = {0}, dense = {0};
     for (long s = first_seed(); s < first_seed() + 60; ++s) {
         machine t = open_tree("random-ideal", s);
-        const int frames[3] = {soa_model_frame_count(t.m) - 1, soa_model_frame_count(t.m) / 2, soa_model_frame_count(t.m) / 3};
-        const soa_task tasks[3] = {
-            {frames[0], SOA_AXES_WORLD, 0}, {frames[1], SOA_AXES_WORLD, 0}, {frames[2], SOA_AXES_WORLD, 0}};
+        const int frames[3] = {soa_model_frame_count(t.m) - 1, soa_model_frame_count(t.m) / 2,
+                               soa_model_frame_count(t.m) / 3};
+        const soa_task tasks[3] = {{frames[0], SOA_AXES_WORLD, 0},
+                                   {frames[1], SOA_AXES_WORLD, 0},
+                                   {frames[2], SOA_AXES_WORLD, 0}};
         double want[18 * 18], got[18 * 18];
         quad_compliance(&t, frames, 3, want);
         OK(soa_compliance(t.m, t.w, t.q, frames, 3, SOA_AXES_WORLD, got));
         double *J = jacobians(&t, tasks, 3), *formed = dense_compliance(&t, J, 18);
         note(&recursion, relative(got, want, 18 * 18), s);
         note(&dense, relative(formed, want, 18 * 18), s);
-        free(J), free(formed), close_model(&t);
+        free(J);
+        free(formed);
+        close_model(&t);
     }
     conclude("Omega = J M^-1 J' in __float128", &recursion, 1e-11);
     conclude("(J M^-1 J' formed densely)", &dense, 1e-11);
 }
 
-/* The dense oracle of the operators: B' psi' H' inv(D) H psi B, and J inv(Mass) J', of the same frames. */
+/* The dense oracle of the operators: B' psi' H' inv(D) H psi B, and J inv(Mass) J', of the same
+ * frames. */
 static void compliance_is_the_operator_expression(void **state) {
     (void)state;
     const char *texts[2] = {"J inv(Mass) J'", "B' psi' H' inv(D) H psi B"};
@@ -346,7 +399,8 @@ static void compliance_is_the_operator_expression(void **state) {
                 soa_expr_free(e);
                 note(&worst, relative(got, dense, n * n), s);
             }
-            free(got), free(dense);
+            free(got);
+            free(dense);
             soa_machine_free(k);
         }
         close_model(&t);
@@ -354,7 +408,7 @@ static void compliance_is_the_operator_expression(void **state) {
     conclude("Omega = the dense oracle's J inv(Mass) J'", &worst, 1e-11);
 }
 
-/* ---- R87 (81), (82) and RJK91 (20) by their own recursions ------------------------------------------------------- */
+/* ---- R87 (81), (82) and RJK91 (20) by their own recursions ----------------------------------- */
 typedef struct six {
     double x[36];
 } six;
@@ -362,12 +416,14 @@ static six six_mul(const six *a, const six *b) {
     six c = {{0}};
     for (int i = 0; i < 6; ++i)
         for (int j = 0; j < 6; ++j)
-            for (int k = 0; k < 6; ++k) c.x[6 * i + k] += a->x[6 * i + j] * b->x[6 * j + k];
+            for (int k = 0; k < 6; ++k)
+                c.x[6 * i + k] += a->x[6 * i + j] * b->x[6 * j + k];
     return c;
 }
 static six six_turn(const six *a) {
     six t;
-    for (int i = 0; i < 36; ++i) t.x[i] = a->x[6 * (i % 6) + i / 6];
+    for (int i = 0; i < 36; ++i)
+        t.x[i] = a->x[6 * (i % 6) + i / 6];
     return t;
 }
 static six six_congruence(const six *a, const six *m) { /* a' m a */
@@ -381,7 +437,8 @@ static six six_phi(const soa_frame *X) {
         double f[6] = {0};
         f[c] = 1;
         soa_frame_force_to_parent(X, f, f);
-        for (int r = 0; r < 6; ++r) phi.x[6 * r + c] = f[r];
+        for (int r = 0; r < 6; ++r)
+            phi.x[6 * r + c] = f[r];
     }
     return phi;
 }
@@ -393,9 +450,11 @@ static six six_inertia(const soa_body_info *b) { /* about the body's origin */
         M.x[7 * (3 + i)] = m;
         for (int j = 0; j < 3; ++j) {
             double cc = 0;
-            for (int k = 0; k < 3; ++k) cc += C[3 * i + k] * C[3 * j + k];
+            for (int k = 0; k < 3; ++k)
+                cc += C[3 * i + k] * C[3 * j + k];
             M.x[6 * i + j] = b->inertia[at[3 * i + j]] + m * cc;
-            M.x[6 * i + 3 + j] = m * C[3 * i + j], M.x[6 * (3 + i) + j] = m * C[3 * j + i];
+            M.x[6 * i + 3 + j] = m * C[3 * i + j];
+            M.x[6 * (3 + i) + j] = m * C[3 * j + i];
         }
     }
     return M;
@@ -415,14 +474,16 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
             bodies[i] = soa_body_default(names[i], i, types[(int)roll(&d, 0, 2.999)]);
             soa_body_box(&bodies[i], roll(&d, 1, 3), 0.1, 0.2, 0.3);
             roll_many(&d, -0.2, 0.2, 3, bodies[i].com);
-            bodies[i].placement = soa_frame_from_rpy(roll(&d, -2, 2), roll(&d, -1, 1), roll(&d, -2, 2), roll(&d, -1, 1),
-                                                roll(&d, -1, 1), roll(&d, -1, 1));
+            bodies[i].placement =
+                soa_frame_from_rpy(roll(&d, -2, 2), roll(&d, -1, 1), roll(&d, -2, 2),
+                                   roll(&d, -1, 1), roll(&d, -1, 1), roll(&d, -1, 1));
             roll_many(&d, 0.1, 1, 3, bodies[i].joint.axis);
             bodies[i].joint.pitch = 0.1;
         }
         const soa_frame_def tip = {"tip", LINKS, soa_frame_from_rpy(0.3, 0.2, 0.1, 0.1, 0.2, 0.3)};
         soa_model_def def = soa_model_default("arm", bodies, LINKS);
-        def.frames = &tip, def.frame_count = 1;
+        def.frames = &tip;
+        def.frame_count = 1;
         const soa_model *m = NULL;
         soa_work *w = NULL;
         OK(soa_model_create(&def, &m, NULL));
@@ -432,7 +493,8 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
         roll_many(&d, -2, 2, LINKS, q);
         OK(soa_kinematics(m, w, q, NULL, NULL));
 
-        /* k = 0 is the body next to the base; phi[k] takes forces of body k to its parent, phi[LINKS] of the tip */
+        /* k = 0 is the body next to the base; phi[k] takes forces of body k to its parent,
+         * phi[LINKS] of the tip */
         six phi[LINKS + 1], pass[LINKS], HDH[LINKS], P = {{0}};
         soa_frame before = soa_frame_identity();
         for (int k = 0; k <= LINKS; ++k) {
@@ -449,44 +511,59 @@ static void R87_81_82_delta_plus_0_equals_RJK91_20_omega_0(void **state) {
             soa_body_info b;
             OK(soa_model_body(m, k + 1, &b));
             const six M = six_inertia(&b);
-            for (int i = 0; i < 36; ++i) P.x[i] += M.x[i];
+            for (int i = 0; i < 36; ++i)
+                P.x[i] += M.x[i];
             double h[6] = {0}, PH[6] = {0}, D = 0;
             for (int i = 0; i < 3; ++i) {
                 h[i] = b.type == SOA_PRISMATIC ? 0 : b.axis[i];
-                h[3 + i] = b.type == SOA_PRISMATIC ? b.axis[i] : b.type == SOA_HELICAL ? b.pitch * b.axis[i] : 0;
+                if (b.type == SOA_PRISMATIC) {
+                    h[3 + i] = b.axis[i];
+                } else if (b.type == SOA_HELICAL) {
+                    h[3 + i] = b.pitch * b.axis[i];
+                } else {
+                    h[3 + i] = 0;
+                }
             }
-            for (int i = 0; i < 36; ++i) PH[i / 6] += P.x[i] * h[i % 6];
-            for (int i = 0; i < 6; ++i) D += h[i] * PH[i];
+            for (int i = 0; i < 36; ++i)
+                PH[i / 6] += P.x[i] * h[i % 6];
+            for (int i = 0; i < 6; ++i)
+                D += h[i] * PH[i];
             for (int i = 0; i < 36; ++i) {
                 pass[k].x[i] = (i % 7 == 0) - PH[i / 6] / D * h[i % 6]; /* I - G H */
                 HDH[k].x[i] = h[i / 6] * h[i % 6] / D;
             }
-            const six Plus = six_mul(&pass[k], &P), back = six_turn(&phi[k]), half = six_mul(&phi[k], &Plus);
+            const six Plus = six_mul(&pass[k], &P), back = six_turn(&phi[k]),
+                      half = six_mul(&phi[k], &Plus);
             P = six_mul(&half, &back);
         }
         six plus = {{0}}, omega = {{0}};
-        for (int k = 0; k < LINKS; ++k) { /* terminal condition at the base, then (82), (81) by turns */
+        /* terminal condition at the base, then (82), (81) by turns */
+        for (int k = 0; k < LINKS; ++k) {
             six minus = six_congruence(&pass[k], &plus);
-            for (int i = 0; i < 36; ++i) minus.x[i] += HDH[k].x[i];
+            for (int i = 0; i < 36; ++i)
+                minus.x[i] += HDH[k].x[i];
             plus = six_congruence(&phi[k + 1], &minus); /* (81); in the end Delta+(0) */
         }
-        for (int k = 0; k < LINKS; ++k) { /* RJK91 after (20): Omega(k) = psi* Omega(k+1) psi + H* D^-1 H */
+        /* RJK91 after (20): Omega(k) = psi* Omega(k+1) psi + H* D^-1 H */
+        for (int k = 0; k < LINKS; ++k) {
             const six psi = six_mul(&phi[k], &pass[k]);
             omega = six_congruence(&psi, &omega);
-            for (int i = 0; i < 36; ++i) omega.x[i] += HDH[k].x[i];
+            for (int i = 0; i < 36; ++i)
+                omega.x[i] += HDH[k].x[i];
         }
         omega = six_congruence(&phi[LINKS], &omega);
         const int frame = soa_model_find_frame(m, "tip");
         OK(soa_compliance(m, w, q, &frame, 1, SOA_AXES_BODY, Omega));
         note(&r87, relative(Omega, plus.x, 36), s);
         note(&rjk91, relative(Omega, omega.x, 36), s);
-        soa_work_free(w), soa_model_free(m);
+        soa_work_free(w);
+        soa_model_free(m);
     }
     conclude("R87 (81), (82): Delta+(0) = soa_compliance", &r87, 1e-11);
     conclude("RJK91 (20): Omega(0) = soa_compliance", &rjk91, 1e-11);
 }
 
-/* ---- operational space ------------------------------------------------------------------------------------------- */
+/* ---- operational space ----------------------------------------------------------------------- */
 typedef struct space {
     soa_task tasks[4];
     int count;
@@ -497,11 +574,13 @@ typedef struct space {
     double rcond;
 } space;
 
-static size_t pick(const soa_task *tasks, int count, size_t columns, const double *all, double *chosen) {
+static size_t pick(const soa_task *tasks, int count, size_t columns, const double *all,
+                   double *chosen) {
     size_t r = 0;
     for (int i = 0; i < 6 * count; ++i) {
         const unsigned rows = tasks[i / 6].rows ? tasks[i / 6].rows : 63u;
-        if (rows >> i % 6 & 1) memcpy(chosen + columns * r++, all + columns * (size_t)i, columns * sizeof *all);
+        if (rows >> i % 6 & 1)
+            memcpy(chosen + columns * r++, all + columns * (size_t)i, columns * sizeof *all);
     }
     return r;
 }
@@ -518,7 +597,12 @@ static space open_space(const machine *t, const soa_task *tasks, int count) {
 }
 static void close_space(space *o) {
     free(o->memory);
-    free(o->out.jacobian), free(o->out.lambda), free(o->out.mu), free(o->out.p), free(o->out.jbar), free(o->out.null);
+    free(o->out.jacobian);
+    free(o->out.lambda);
+    free(o->out.mu);
+    free(o->out.p);
+    free(o->out.jbar);
+    free(o->out.null);
 }
 static space random_tasks(machine *t) {
     soa_task tasks[4];
@@ -530,30 +614,36 @@ static space random_tasks(machine *t) {
                               masks[(int)roll(&t->d, 0, sizeof masks / sizeof *masks - 1e-9)]};
     return open_space(t, tasks, count);
 }
-/* Error of got = L (J M^-1 tau - drift), as a share of the same with all numbers taken positive: terms that cancel
- * leave the rounding of their size. */
-static double task_force_error(const machine *t, const double *J, const double *L, size_t r, const double *tau,
-                               const double *drift, const double *got) {
+/* Error of got = L (J M^-1 tau - drift), as a share of the same with all numbers taken positive:
+ * terms that cancel leave the rounding of their size. */
+static double task_force_error(const machine *t, const double *J, const double *L, size_t r,
+                               const double *tau, const double *drift, const double *got) {
     const size_t n = t->nv;
     double worst = 0, scale = 1e-3;
     double *x = times(t->Minv, tau, n, n, 1), *size = matrix(n, 1);
-    for (size_t i = 0; i < n * n; ++i) size[i / n] += fabs(t->Minv[i] * tau[i % n]);
+    for (size_t i = 0; i < n * n; ++i)
+        size[i / n] += fabs(t->Minv[i] * tau[i % n]);
     for (size_t i = 0; i < r; ++i) {
         double sum = 0, sizes = 0;
         for (size_t j = 0; j < r; ++j) {
             double a = drift ? -drift[j] : 0, b = fabs(a);
-            for (size_t k = 0; k < n; ++k) a += J[n * j + k] * x[k], b += fabs(J[n * j + k]) * size[k];
-            sum += L[r * i + j] * a, sizes += fabs(L[r * i + j]) * b;
+            for (size_t k = 0; k < n; ++k) {
+                a += J[n * j + k] * x[k];
+                b += fabs(J[n * j + k]) * size[k];
+            }
+            sum += L[r * i + j] * a;
+            sizes += fabs(L[r * i + j]) * b;
         }
         if (!(fabs(got[i] - sum) <= worst)) worst = fabs(got[i] - sum);
         if (sizes > scale) scale = sizes;
     }
-    free(x), free(size);
+    free(x);
+    free(size);
     return worst / scale;
 }
 
-/* 1 / (max(1, |S|) |S^-1|) in the 1-norm, S being the chosen rows of Omega (`all` of them given) in units that make the
- * mean of the diagonal 1, angular and linear rows apart. */
+/* 1 / (max(1, |S|) |S^-1|) in the 1-norm, S being the chosen rows of Omega (`all` of them given) in
+ * units that make the mean of the diagonal 1, angular and linear rows apart. */
 static double reach(const machine *t, int frame) {
     soa_frame_info info;
     soa_frame pose, in;
@@ -565,7 +655,8 @@ static double reach(const machine *t, int frame) {
         OK(soa_model_body(t->m, b, &body));
         OK(soa_pose(t->m, t->w, body.frame, &in)); /* the body's own: its link's frame */
         sum += hypot(hypot(pose.p[0] - in.p[0], pose.p[1] - in.p[1]), pose.p[2] - in.p[2]);
-        pose = in, b = body.parent;
+        pose = in;
+        b = body.parent;
     }
     return sum;
 }
@@ -577,7 +668,8 @@ static double dense_rcond(const machine *t, const soa_task *tasks, int count, co
         if ((tasks[i / 6].rows ? tasks[i / 6].rows : 63u) >> i % 6 & 1) rows[r++] = i;
         mean[i % 6 >= 3] += all[(n + 1) * i] / (3 * count);
     }
-    for (int i = 0; i < count; ++i) far = fmax(far, reach(t, tasks[i].frame));
+    for (int i = 0; i < count; ++i)
+        far = fmax(far, reach(t, tasks[i].frame));
     mean[1] = fmax(mean[1], mean[0] * 1e-14 * far * far);
     double *S = matrix(r, r);
     for (size_t i = 0; i < r * r; ++i) {
@@ -587,10 +679,15 @@ static double dense_rcond(const machine *t, const soa_task *tasks, int count, co
     double *inverse = inverse_of(S, r);
     for (size_t c = 0; c < r; ++c) {
         double sum[2] = {0, 0};
-        for (size_t i = 0; i < r; ++i) sum[0] += fabs(S[r * i + c]), sum[1] += fabs(inverse[r * i + c]);
-        for (int k = 0; k < 2; ++k) norm[k] = sum[k] > norm[k] || isnan(sum[k]) ? sum[k] : norm[k];
+        for (size_t i = 0; i < r; ++i) {
+            sum[0] += fabs(S[r * i + c]);
+            sum[1] += fabs(inverse[r * i + c]);
+        }
+        for (int k = 0; k < 2; ++k)
+            norm[k] = sum[k] > norm[k] || isnan(sum[k]) ? sum[k] : norm[k];
     }
-    free(S), free(inverse);
+    free(S);
+    free(inverse);
     return norm[0] * norm[1] > 0 ? 1 / (norm[0] * norm[1]) : 0;
 }
 
@@ -603,11 +700,15 @@ typedef struct results {
 static void check_space(machine *t, results *e) {
     space o = random_tasks(t);
     const size_t nv = t->nv, n = 6 * (size_t)o.count;
-    const soa_status s =
-        soa_operational_space(t->m, t->w, &(soa_operational_input){.q = t->q, .v = t->v, .tasks = o.tasks, .task_count = o.count}, o.memory, o.size, &o.out, &o.rcond);
-    double *all = jacobians(t, o.tasks, o.count), *J = matrix(n, nv), *drift_all = matrix(n, 1), *drift = matrix(n, 1);
+    const soa_status s = soa_operational_space(
+        t->m, t->w,
+        &(soa_operational_input){.q = t->q, .v = t->v, .tasks = o.tasks, .task_count = o.count},
+        o.memory, o.size, &o.out, &o.rcond);
+    double *all = jacobians(t, o.tasks, o.count), *J = matrix(n, nv), *drift_all = matrix(n, 1),
+           *drift = matrix(n, 1);
     const size_t r = pick(o.tasks, o.count, nv, all, J);
-    for (int i = 0; i < o.count; ++i) OK(soa_jacobian_dot_v(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes, drift_all + 6 * i));
+    for (int i = 0; i < o.count; ++i)
+        OK(soa_jacobian_dot_v(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes, drift_all + 6 * i));
     pick(o.tasks, o.count, 1, drift_all, drift);
     double *Omega = dense_compliance(t, J, r);
     double *Omega_all = dense_compliance(t, all, n);
@@ -616,16 +717,20 @@ static void check_space(machine *t, results *e) {
     note(&e->rcond, fabs(o.rcond - rcond) / (rcond + 1e-3), t->seed);
     if (s == SOA_E_SINGULAR) {
         assert_true(o.rcond < 1e-12 && rcond < 1e-11); /* so says the dense form too */
-        for (size_t i = 0; i < r * r; ++i) assert_true(o.out.lambda[i] == 0);
+        for (size_t i = 0; i < r * r; ++i)
+            assert_true(o.out.lambda[i] == 0);
         ++e->singular;
     } else {
         OK(s);
         assert_true(o.rcond >= 1e-12 && o.rcond <= 1);
         const double g = o.rcond;
-        double *L = inverse_of(Omega, r), *Jt = turned(J, r, nv), *MJ = times(t->Minv, Jt, nv, nv, r);
-        double *jbar = times(MJ, L, nv, r, r), *Jbt = turned(jbar, nv, r), *null = times(Jt, Jbt, nv, r, nv);
+        double *L = inverse_of(Omega, r), *Jt = turned(J, r, nv),
+               *MJ = times(t->Minv, Jt, nv, nv, r);
+        double *jbar = times(MJ, L, nv, r, r), *Jbt = turned(jbar, nv, r),
+               *null = times(Jt, Jbt, nv, r, nv);
         double *tau = matrix(nv, 1), *b = matrix(nv, 1);
-        for (size_t i = 0; i < nv * nv; ++i) null[i] = (i % (nv + 1) == 0) - null[i];
+        for (size_t i = 0; i < nv * nv; ++i)
+            null[i] = (i % (nv + 1) == 0) - null[i];
         note(&e->J, relative(o.out.jacobian, J, r * nv), t->seed);
         note(&e->lambda, g * relative(o.out.lambda, L, r * r), t->seed);
         note(&e->jbar, g * relative(o.out.jbar, jbar, nv * r), t->seed);
@@ -638,43 +743,76 @@ static void check_space(machine *t, results *e) {
 
         /* J jbar = 1; N' N' = N'; J M^-1 N' = 0 */
         double *one = times(o.out.jacobian, o.out.jbar, r, nv, r), *unit = matrix(r, r);
-        for (size_t i = 0; i < r; ++i) unit[(r + 1) * i] = 1;
+        for (size_t i = 0; i < r; ++i)
+            unit[(r + 1) * i] = 1;
         note(&e->one, g * relative(one, unit, r * r), t->seed);
         double *twice = times(o.out.null, o.out.null, nv, nv, nv);
         note(&e->idempotent, g * relative(twice, o.out.null, nv * nv), t->seed);
         double *JM = times(J, t->Minv, r, nv, nv), *JMN = times(JM, o.out.null, r, nv, nv);
-        for (size_t i = 0; i < r * nv; ++i) JMN[i] += JM[i]; /* compared with J M^-1, for its size */
+        for (size_t i = 0; i < r * nv; ++i)
+            JMN[i] += JM[i]; /* compared with J M^-1, for its size */
         note(&e->free, g * relative(JMN, JM, r * nv), t->seed);
 
-        /* tau = J' (Lambda a + mu + p) + N' tau0 gives the task the acceleration a, whatever tau0 is */
-        double *want = matrix(r, 1), *force = matrix(r, 1), *tau0 = matrix(nv, 1), *vdot = matrix(nv, 1);
+        /* tau = J' (Lambda a + mu + p) + N' tau0 gives the task the acceleration a, whatever tau0
+         * is */
+        double *want = matrix(r, 1), *force = matrix(r, 1), *tau0 = matrix(nv, 1),
+               *vdot = matrix(nv, 1);
         double *got_all = matrix(n, 1), *got = matrix(n, 1), *loss = matrix(nv, 1);
-        roll_many(&t->d, -3, 3, r, want), roll_many(&t->d, -20, 20, nv, tau0);
+        roll_many(&t->d, -3, 3, r, want);
+        roll_many(&t->d, -20, 20, nv, tau0);
         for (size_t i = 0; i < r; ++i) {
             force[i] = o.out.mu[i] + o.out.p[i];
-            for (size_t j = 0; j < r; ++j) force[i] += o.out.lambda[r * i + j] * want[j];
+            for (size_t j = 0; j < r; ++j)
+                force[i] += o.out.lambda[r * i + j] * want[j];
         }
-        OK(soa_bias_torque(t->m, t->w, t->q, t->v, loss)); /* friction and springs: what is left of the bias */
+        /* friction and springs: what is left of the bias */
+        OK(soa_bias_torque(t->m, t->w, t->q, t->v, loss));
         OK(soa_coriolis_mul(t->m, t->w, t->q, t->v, t->v, b));
         OK(soa_gravity_torque(t->m, t->w, t->q, tau));
         for (size_t i = 0; i < nv; ++i) {
             tau[i] = loss[i] - b[i] - tau[i];
-            for (size_t j = 0; j < r; ++j) tau[i] += o.out.jacobian[nv * j + i] * force[j];
-            for (size_t j = 0; j < nv; ++j) tau[i] += o.out.null[nv * i + j] * tau0[j];
+            for (size_t j = 0; j < r; ++j)
+                tau[i] += o.out.jacobian[nv * j + i] * force[j];
+            for (size_t j = 0; j < nv; ++j)
+                tau[i] += o.out.null[nv * i + j] * tau0[j];
         }
         OK(soa_aba(t->m, t->w, t->q, t->v, tau, NULL, 0, vdot));
         OK(soa_kinematics(t->m, t->w, t->q, t->v, vdot));
         double scale = 1;
         for (int i = 0; i < o.count; ++i)
-            OK(soa_acceleration_classical(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes, got_all + 6 * i));
+            OK(soa_acceleration_classical(t->m, t->w, o.tasks[i].frame, o.tasks[i].axes,
+                                          got_all + 6 * i));
         pick(o.tasks, o.count, 1, got_all, got);
-        for (size_t i = 0; i < nv; ++i) scale = fabs(vdot[i]) > scale ? fabs(vdot[i]) : scale;
-        for (size_t i = 0; i < r; ++i) note(&e->acceleration, g * fabs(got[i] - want[i]) / scale, t->seed);
-        free(want), free(force), free(tau0), free(vdot), free(got_all), free(got), free(loss);
-        free(one), free(unit), free(twice), free(JM), free(JMN);
-        free(L), free(Jt), free(MJ), free(jbar), free(Jbt), free(null), free(tau), free(b);
+        for (size_t i = 0; i < nv; ++i)
+            scale = fabs(vdot[i]) > scale ? fabs(vdot[i]) : scale;
+        for (size_t i = 0; i < r; ++i)
+            note(&e->acceleration, g * fabs(got[i] - want[i]) / scale, t->seed);
+        free(want);
+        free(force);
+        free(tau0);
+        free(vdot);
+        free(got_all);
+        free(got);
+        free(loss);
+        free(one);
+        free(unit);
+        free(twice);
+        free(JM);
+        free(JMN);
+        free(L);
+        free(Jt);
+        free(MJ);
+        free(jbar);
+        free(Jbt);
+        free(null);
+        free(tau);
+        free(b);
     }
-    free(all), free(J), free(drift_all), free(drift), free(Omega);
+    free(all);
+    free(J);
+    free(drift_all);
+    free(drift);
+    free(Omega);
     close_space(&o);
 }
 static void conclude_space(results *e) {
@@ -696,7 +834,8 @@ static void operational_space_on_random_trees(void **state) {
     results e = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
         machine t = open_tree("random", s);
-        for (int round = 0; round < 2; ++round) check_space(&t, &e);
+        for (int round = 0; round < 2; ++round)
+            check_space(&t, &e);
         close_model(&t);
     }
     assert_true(e.singular > 20 && e.lambda.count > TREES / 2);
@@ -704,7 +843,8 @@ static void operational_space_on_random_trees(void **state) {
 }
 static void operational_space_of_shipped_models(void **state) {
     (void)state;
-    static const char *const names[] = {"arm7", "puma560", "humanoid", "quadruped", "satellite", "two-puma-object"};
+    static const char *const names[] = {"arm7",      "puma560",   "humanoid",
+                                        "quadruped", "satellite", "two-puma-object"};
     results e = {0};
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         for (long s = first_seed(); s < first_seed() + 10; ++s) {
@@ -715,14 +855,19 @@ static void operational_space_of_shipped_models(void **state) {
     conclude_space(&e);
 }
 
-/* ---- singular tasks ---------------------------------------------------------------------------------------------- */
+/* ---- singular tasks -------------------------------------------------------------------------- */
 static double largest_gap(const double *a, const double *b, size_t n) {
     double most = 0;
-    for (size_t i = 0; i < n; ++i) most = fabs(a[i] - b[i]) > most ? fabs(a[i] - b[i]) : most;
+    for (size_t i = 0; i < n; ++i)
+        most = fabs(a[i] - b[i]) > most ? fabs(a[i] - b[i]) : most;
     return most;
 }
 static soa_status run(machine *t, space *o, double damping) {
-    return soa_operational_space(t->m, t->w, &(soa_operational_input){.q = t->q, .v = t->v, .tasks = o->tasks, .task_count = o->count, .damping = damping}, o->memory, o->size, &o->out, &o->rcond);
+    return soa_operational_space(
+        t->m, t->w,
+        &(soa_operational_input){
+            .q = t->q, .v = t->v, .tasks = o->tasks, .task_count = o->count, .damping = damping},
+        o->memory, o->size, &o->out, &o->rcond);
 }
 static void singular_tasks(void **state) {
     (void)state;
@@ -737,10 +882,12 @@ static void singular_tasks(void **state) {
 
     /* the wrist stretched: axes of joints 4 and 6 on one line */
     t.q[4] = 0;
-    memset(o.out.lambda, 0, 36 * sizeof(double)), memset(o.out.mu, 0, 6 * sizeof(double));
+    memset(o.out.lambda, 0, 36 * sizeof(double));
+    memset(o.out.mu, 0, 6 * sizeof(double));
     assert_int_equal(run(&t, &o, 0), SOA_E_SINGULAR);
     assert_true(o.rcond >= 0 && o.rcond < 1e-14);
-    for (int i = 0; i < 36; ++i) assert_true(o.out.lambda[i] == 0 && (i > 5 || o.out.mu[i] == 0));
+    for (int i = 0; i < 36; ++i)
+        assert_true(o.out.lambda[i] == 0 && (i > 5 || o.out.mu[i] == 0));
     space position = open_space(&t, &linear, 1);
     OK(run(&t, &position, 0)); /* its position is still free */
     close_space(&position);
@@ -754,15 +901,18 @@ static void singular_tasks(void **state) {
         before = o.rcond;
     }
 
-    /* damped: Lambda (Omega + damping mean) = 1, with the mean of the diagonal, angular and linear rows apart */
+    /* damped: Lambda (Omega + damping mean) = 1, with the mean of the diagonal, angular and linear
+     * rows apart */
     t.q[4] = 0;
     const double damping = 1e-3;
     double Omega[36], mean[2] = {0, 0};
     OK(run(&t, &o, damping));
     assert_true(o.rcond < 1e-14);
     OK(soa_compliance(t.m, t.w, t.q, &last.frame, 1, SOA_AXES_WORLD, Omega));
-    for (int i = 0; i < 6; ++i) mean[i / 3] += Omega[7 * i] / 3;
-    for (int i = 0; i < 6; ++i) Omega[7 * i] += damping * mean[i / 3];
+    for (int i = 0; i < 6; ++i)
+        mean[i / 3] += Omega[7 * i] / 3;
+    for (int i = 0; i < 6; ++i)
+        Omega[7 * i] += damping * mean[i / 3];
     double *L = inverse_of(Omega, 6);
     assert_true(relative(o.out.lambda, L, 36) < 1e-11);
     free(L);
@@ -781,7 +931,8 @@ static void singular_tasks(void **state) {
     assert_int_equal(run(&t, &o, 0), SOA_E_SINGULAR);
     assert_true(o.rcond < 1e-12);
     OK(run(&t, &o, 1e-6));
-    close_space(&o), close_model(&t);
+    close_space(&o);
+    close_model(&t);
 
     machine chain = open_model("planar-chain:5", 0, 0, 4);
     const int tip = soa_model_find_frame(chain.m, "tip");
@@ -797,18 +948,22 @@ static void singular_tasks(void **state) {
     const soa_task plane = {tip, SOA_AXES_WORLD, 2 + 8 + 32};
     o = open_space(&chain, &plane, 1);
     OK(run(&chain, &o, 0));
-    close_space(&o), close_model(&chain);
+    close_space(&o);
+    close_model(&chain);
 
     machine arm = open_model("arm7", 0, 0, 5);
     soa_frame_info info;
     int world = 0;
-    while (world < soa_model_frame_count(arm.m) && soa_model_frame(arm.m, world, &info) == SOA_OK && info.body) ++world;
+    while (world < soa_model_frame_count(arm.m) && soa_model_frame(arm.m, world, &info) == SOA_OK &&
+           info.body)
+        ++world;
     if (world < soa_model_frame_count(arm.m)) {
         const soa_task still = {world, SOA_AXES_BODY, 0};
         double Omega0[36];
         memset(Omega0, 1, sizeof Omega0);
         OK(soa_compliance(arm.m, arm.w, arm.q, &world, 1, SOA_AXES_WORLD, Omega0));
-        for (int i = 0; i < 36; ++i) assert_true(Omega0[i] == 0);
+        for (int i = 0; i < 36; ++i)
+            assert_true(Omega0[i] == 0);
         o = open_space(&arm, &still, 1);
         assert_int_equal(run(&arm, &o, 0), SOA_E_SINGULAR);
         assert_int_equal(run(&arm, &o, 0.1), SOA_E_SINGULAR); /* nothing to damp */
@@ -818,7 +973,8 @@ static void singular_tasks(void **state) {
     close_model(&arm);
 }
 
-/* The unit of length does not matter to rcond: the same arm in millimetres (masses and seconds stay). */
+/* The unit of length does not matter to rcond: the same arm in millimetres (masses and seconds
+ * stay). */
 static void rcond_does_not_depend_on_the_unit_of_length(void **state) {
     (void)state;
     double rcond[2];
@@ -829,7 +985,8 @@ static void rcond_does_not_depend_on_the_unit_of_length(void **state) {
         for (int i = 0; i < 6; ++i) {
             b[i] = soa_body_default(names[i], i, SOA_REVOLUTE);
             soa_body_box(&b[i], 1 + i, 0.1 * unit, 0.2 * unit, 0.3 * unit);
-            b[i].placement = soa_frame_from_rpy(0.7, 0.4 * i, 0.3, 0.3 * unit, 0.1 * unit, 0.2 * unit);
+            b[i].placement =
+                soa_frame_from_rpy(0.7, 0.4 * i, 0.3, 0.3 * unit, 0.1 * unit, 0.2 * unit);
         }
         soa_model_def def = soa_model_default("arm", b, 6);
         const soa_model *m = NULL;
@@ -841,13 +998,17 @@ static void rcond_does_not_depend_on_the_unit_of_length(void **state) {
         const size_t size = soa_operational_space_size(m, 1);
         void *memory = malloc(size);
         const soa_operational nothing = {0};
-        OK(soa_operational_space(m, w, &(soa_operational_input){.q = q, .tasks = &task, .task_count = 1}, memory, size, &nothing, &rcond[k]));
-        free(memory), soa_work_free(w), soa_model_free(m);
+        OK(soa_operational_space(m, w,
+                                 &(soa_operational_input){.q = q, .tasks = &task, .task_count = 1},
+                                 memory, size, &nothing, &rcond[k]));
+        free(memory);
+        soa_work_free(w);
+        soa_model_free(m);
     }
     assert_true(fabs(rcond[0] - rcond[1]) < 1e-10 * rcond[0]);
 }
 
-/* ---- bad input --------------------------------------------------------------------------------------------------- */
+/* ---- bad input ------------------------------------------------------------------------------- */
 static void bad_input(void **state) {
     (void)state;
     machine t = open_model("arm7", 0, 0, 6), other = open_model("puma560", 0, 0, 6);
@@ -871,19 +1032,21 @@ static void bad_input(void **state) {
     bad[2] = NAN;
     REFUSED(SOA_E_NOT_FINITE, soa_compliance(t.m, t.w, bad, &frame, 1, world, Omega));
     assert_int_equal(soa_work_failed_body(t.w), 3);
-    for (int i = 0; i < 36; ++i) assert_true(Omega[i] == 0);
+    for (int i = 0; i < 36; ++i)
+        assert_true(Omega[i] == 0);
     OK(soa_compliance(t.m, t.w, NULL, &frame, 1, world, Omega)); /* neutral */
 
     const soa_task task = {frame, world, 0};
     soa_task odd = task;
     space o = open_space(&t, &task, 1);
-    assert_true(soa_operational_space_size(NULL, 1) == 0 && soa_operational_space_size(t.m, 0) == 0 &&
+    assert_true(soa_operational_space_size(NULL, 1) == 0 &&
+                soa_operational_space_size(t.m, 0) == 0 &&
                 soa_operational_space_size(t.m, -3) == 0);
-#define CALL(M, W, Q, V, T, N, DAMPING, MEMORY, SIZE, OUT) \
-    soa_operational_space(M, W, \
-                          &(soa_operational_input){ \
-                              .q = Q, .v = V, .tasks = T, .task_count = N, .damping = DAMPING}, \
-                          MEMORY, SIZE, OUT, &rcond)
+#define CALL(M, W, Q, V, T, N, DAMPING, MEMORY, SIZE, OUT)                                         \
+    soa_operational_space(                                                                         \
+        M, W,                                                                                      \
+        &(soa_operational_input){.q = Q, .v = V, .tasks = T, .task_count = N, .damping = DAMPING}, \
+        MEMORY, SIZE, OUT, &rcond)
     REFUSED(SOA_E_ARGUMENT, CALL(NULL, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, NULL, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, other.w, t.q, t.v, &task, 1, 0, o.memory, o.size, &o.out));
@@ -895,33 +1058,44 @@ static void bad_input(void **state) {
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size, NULL));
     REFUSED(SOA_E_MEMORY, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, NULL, o.size, &o.out));
     REFUSED(SOA_E_MEMORY, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, o.memory, o.size - 1, &o.out));
-    REFUSED(SOA_E_MEMORY, CALL(t.m, t.w, t.q, t.v, &task, 1, 0, (char *)o.memory + 1, o.size, &o.out));
+    REFUSED(SOA_E_MEMORY,
+            CALL(t.m, t.w, t.q, t.v, &task, 1, 0, (char *)o.memory + 1, o.size, &o.out));
     odd.frame = soa_model_frame_count(t.m);
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, t.w, t.q, t.v, &odd, 1, 0, o.memory, o.size, &o.out));
-    odd = task, odd.rows = 64;
+    odd = task;
+    odd.rows = 64;
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, t.w, t.q, t.v, &odd, 1, 0, o.memory, o.size, &o.out));
-    odd = task, odd.axes = (soa_axes)7;
+    odd = task;
+    odd.axes = (soa_axes)7;
     REFUSED(SOA_E_ARGUMENT, CALL(t.m, t.w, t.q, t.v, &odd, 1, 0, o.memory, o.size, &o.out));
     REFUSED(SOA_E_NOT_FINITE, CALL(t.m, t.w, bad, t.v, &task, 1, 0, o.memory, o.size, &o.out));
     REFUSED(SOA_E_NOT_FINITE, CALL(t.m, t.w, t.q, bad, &task, 1, 0, o.memory, o.size, &o.out));
-    for (size_t i = 0; i < t.nq; ++i) bad[i] = 1e200; /* too fast for the numbers */
+    for (size_t i = 0; i < t.nq; ++i)
+        bad[i] = 1e200; /* too fast for the numbers */
     REFUSED(SOA_E_NOT_FINITE, CALL(t.m, t.w, t.q, bad, &task, 1, 0, o.memory, o.size, &o.out));
     assert_true(rcond == -7);
-    for (int i = 0; i < 36; ++i) assert_true(o.out.lambda[i] == 0 && o.out.mu[i % 6] == 0);
+    for (int i = 0; i < 36; ++i)
+        assert_true(o.out.lambda[i] == 0 && o.out.mu[i % 6] == 0);
 
     /* any output may be left out, and what is asked for does not depend on the rest */
     OK(run(&t, &o, 0));
     double lambda[36], mu[6], p[6];
     const soa_operational some[3] = {{.lambda = lambda}, {.mu = mu}, {.p = p}};
     for (int i = 0; i < 3; ++i)
-        OK(soa_operational_space(t.m, t.w, &(soa_operational_input){.q = t.q, .v = t.v, .tasks = &task, .task_count = 1}, o.memory, o.size, &some[i], NULL));
+        OK(soa_operational_space(
+            t.m, t.w, &(soa_operational_input){.q = t.q, .v = t.v, .tasks = &task, .task_count = 1},
+            o.memory, o.size, &some[i], NULL));
     assert_memory_equal(lambda, o.out.lambda, sizeof lambda);
     assert_memory_equal(mu, o.out.mu, sizeof mu);
     assert_memory_equal(p, o.out.p, sizeof p);
-    close_space(&o), free(bad), close_model(&t), close_model(&other);
+    close_space(&o);
+    free(bad);
+    close_model(&t);
+    close_model(&other);
 
     /* a massless tip: its hinge moves nothing */
-    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE), soa_body_default("tip", 1, SOA_REVOLUTE)};
+    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE),
+                              soa_body_default("tip", 1, SOA_REVOLUTE)};
     soa_body_box(&bodies[0], 1, 0.1, 0.2, 0.3);
     soa_model_def def = soa_model_default("massless tip", bodies, 2);
     const soa_model *m = NULL;
@@ -936,7 +1110,9 @@ static void bad_input(void **state) {
     REFUSED(SOA_E_HINGE_SINGULAR, soa_compliance(m, w, NULL, &tip, 1, world, Omega));
     assert_int_equal(soa_work_failed_body(w), 2);
     REFUSED(SOA_E_HINGE_SINGULAR, CALL(m, w, NULL, NULL, &on_tip, 1, 0, memory, size, &nothing));
-    free(memory), soa_work_free(w), soa_model_free(m);
+    free(memory);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 
 /* Long arms: as exact at 1,000 joints, against one solve with the mass matrix. */
@@ -961,10 +1137,15 @@ static void long_chains(void **state) {
             OK(soa_minv_mul(t.m, t.w, q, x, y));
             OK(soa_kinematics(t.m, t.w, q, NULL, NULL));
             OK(soa_jacobian_mul(t.m, t.w, last.frame, SOA_AXES_WORLD, y, A));
-            for (int r = 0; r < 6; ++r) want[6 * r + c] = A[r];
+            for (int r = 0; r < 6; ++r)
+                want[6 * r + c] = A[r];
         }
         note(&worst, relative(got, want, 36), k);
-        free(q), free(x), free(y), soa_work_free(t.w), soa_model_free(t.m);
+        free(q);
+        free(x);
+        free(y);
+        soa_work_free(t.w);
+        soa_model_free(t.m);
     }
     conclude("chains of 1,000: Omega = J (M^-1 (J' f))", &worst, 1e-11);
 }

@@ -16,20 +16,24 @@
 
 #define PI 3.14159265358979323846
 
-/* Counts and prints every number that is off (NaN is off), so that one failure does not hide the next. */
+/* Counts and prints every number that is off (NaN is off), so that one failure does not hide the
+ * next. */
 static int misses;
 
-static void near_(const char *file, int line, const char *what, int index, double got, double expected,
-                  double tolerance) {
+static void near_(const char *file, int line, const char *what, int index, double got,
+                  double expected, double tolerance) {
     if (fabs(got - expected) <= tolerance) return;
     misses++;
-    fprintf(stderr, "%s:%d: %s[%d]: got %.17g, expected %.17g, off by %.3g, allowed %.3g\n", file, line, what, index,
-            got, expected, got - expected, tolerance);
+    fprintf(stderr, "%s:%d: %s[%d]: got %.17g, expected %.17g, off by %.3g, allowed %.3g\n", file,
+            line, what, index, got, expected, got - expected, tolerance);
 }
-#define NEAR(what, index, got, expected, tolerance) near_(__FILE__, __LINE__, what, index, got, expected, tolerance)
+#define NEAR(what, index, got, expected, tolerance) \
+    near_(__FILE__, __LINE__, what, index, got, expected, tolerance)
 
-static void near_all(const char *what, int count, const double *got, const double *expected, double tolerance) {
-    for (int i = 0; i < count; i++) NEAR(what, i, got[i], expected[i], tolerance);
+static void near_all(const char *what, int count, const double *got, const double *expected,
+                     double tolerance) {
+    for (int i = 0; i < count; i++)
+        NEAR(what, i, got[i], expected[i], tolerance);
 }
 
 static int begin(void **state) {
@@ -57,7 +61,8 @@ static const soa_model *build(const soa_model_def *def) {
     return model;
 }
 
-/* Solves A X = B (n x n, n x m, row by row) by elimination with row exchange; A is lost, B becomes X. */
+/* Solves A X = B (n x n, n x m, row by row) by elimination with row exchange; A is lost, B becomes
+ * X. */
 static void solve(int n, int m, double *A, double *B) {
     for (int k = 0; k < n; k++) {
         int best = k;
@@ -65,24 +70,29 @@ static void solve(int n, int m, double *A, double *B) {
             if (fabs(A[i * n + k]) > fabs(A[best * n + k])) best = i;
         for (int j = 0; j < n; j++) {
             double x = A[k * n + j];
-            A[k * n + j] = A[best * n + j], A[best * n + j] = x;
+            A[k * n + j] = A[best * n + j];
+            A[best * n + j] = x;
         }
         for (int j = 0; j < m; j++) {
             double x = B[k * m + j];
-            B[k * m + j] = B[best * m + j], B[best * m + j] = x;
+            B[k * m + j] = B[best * m + j];
+            B[best * m + j] = x;
         }
         for (int i = 0; i < n; i++) {
             if (i == k) continue;
             double f = A[i * n + k] / A[k * n + k];
-            for (int j = k; j < n; j++) A[i * n + j] -= f * A[k * n + j];
-            for (int j = 0; j < m; j++) B[i * m + j] -= f * B[k * m + j];
+            for (int j = k; j < n; j++)
+                A[i * n + j] -= f * A[k * n + j];
+            for (int j = 0; j < m; j++)
+                B[i * m + j] -= f * B[k * m + j];
         }
     }
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < m; j++) B[i * m + j] /= A[i * n + i];
+        for (int j = 0; j < m; j++)
+            B[i * m + j] /= A[i * n + i];
 }
 
-/* --- R1: PUMA 560 ------------------------------------------------------------------------------------------------ */
+/* --- R1: PUMA 560 ----------------------------------------------------------------------------- */
 
 static const double qn[6] = {0, PI / 4, PI, 0, PI / 4, 0};
 static const double ones[6] = {1, 1, 1, 1, 1, 1};
@@ -97,9 +107,11 @@ static void r1_inverse_dynamics(void **state) {
     /* j5 is published to 7 decimals only */
     const double still[6] = {0, 31.6398803783571, 6.03513802301051, 0, 0.0282528, 0};
     OK(soa_rnea(model, work, qn, NULL, NULL, NULL, 0, tau));
-    for (int i = 0; i < 6; i++) NEAR("rne(qn,0,0)", i, tau[i], still[i], i == 4 ? 5e-8 : 1e-13);
+    for (int i = 0; i < 6; i++)
+        NEAR("rne(qn,0,0)", i, tau[i], still[i], i == 4 ? 5e-8 : 1e-13);
     OK(soa_gravity_torque(model, work, qn, tau));
-    for (int i = 0; i < 6; i++) NEAR("gravity(qn)", i, tau[i], still[i], i == 4 ? 5e-8 : 1e-13);
+    for (int i = 0; i < 6; i++)
+        NEAR("gravity(qn)", i, tau[i], still[i], i == 4 ? 5e-8 : 1e-13);
 
     const double pushed[6] = {3.35311085806303,  36.0025112439757,  7.42596407735027,
                               0.190043034566897, 0.203440931113415, 0.194132789939248};
@@ -132,14 +144,17 @@ static void r1_without_friction(void **state) {
     soa_work_free(work);
     OK(soa_work_create(full, &work));
     OK(soa_rnea(full, work, qn, ones, ones, NULL, 0, with));
-    for (int i = 0; i < 6; i++) minus[i] = -1;
+    for (int i = 0; i < 6; i++)
+        minus[i] = -1;
     OK(soa_rnea(full, work, qn, minus, ones, NULL, 0, back));
     for (int i = 0; i < 6; i++) {
         soa_body_info info;
         OK(soa_model_body(full, i + 1, &info));
         /* R1: + G^2 Jm qdd; then + G^2 B qd + |G| Tc */
-        NEAR("without friction", i, tau[i] + info.gear_ratio * info.gear_ratio * info.rotor_inertia, smooth[i], 1e-13);
-        NEAR("with - friction", i, with[i] - info.damping - info.friction_positive, smooth[i], 1e-13);
+        NEAR("without friction", i, tau[i] + info.gear_ratio * info.gear_ratio * info.rotor_inertia,
+             smooth[i], 1e-13);
+        NEAR("with - friction", i, with[i] - info.damping - info.friction_positive, smooth[i],
+             1e-13);
         /* quadratic terms are the same both ways, friction is not */
         NEAR("v = -1", i, back[i] + info.damping + info.friction_negative, smooth[i], 1e-13);
         assert_true(info.friction_negative > 0 && info.damping > 0);
@@ -153,15 +168,19 @@ static void r1_without_friction(void **state) {
 static void r1_tool_wrench(void **state) {
     (void)state;
     const soa_model *model = stock("puma560", 0);
-    /* [f; m] = [1 2 3 1 2 3] by the tool on the environment, frame 6: minus that, [n; f], on the link */
-    soa_wrench wrench = {soa_model_find_frame(model, "link6_dh"), SOA_AXES_BODY, {-1, -2, -3, -1, -2, -3}};
-    const double expected[6] = {0.642756297149232, 29.0866400327568, 4.70321250987556, 2.82842712474619, -1.9717472, 3};
+    /* [f; m] = [1 2 3 1 2 3] by the tool on the environment, frame 6: minus that, [n; f], on the
+     * link */
+    soa_wrench wrench = {
+        soa_model_find_frame(model, "link6_dh"), SOA_AXES_BODY, {-1, -2, -3, -1, -2, -3}};
+    const double expected[6] = {0.642756297149232, 29.0866400327568, 4.70321250987556,
+                                2.82842712474619,  -1.9717472,       3};
     soa_work *work;
     double tau[6];
     assert_true(wrench.frame >= 0);
     OK(soa_work_create(model, &work));
     OK(soa_rnea(model, work, qn, NULL, NULL, &wrench, 1, tau));
-    for (int i = 0; i < 6; i++) NEAR("tool wrench", i, tau[i], expected[i], i == 4 ? 5e-8 : 1e-13);
+    for (int i = 0; i < 6; i++)
+        NEAR("tool wrench", i, tau[i], expected[i], i == 4 ? 5e-8 : 1e-13);
     soa_work_free(work);
     soa_model_free(model);
     assert_int_equal(misses, 0);
@@ -198,7 +217,14 @@ static void r1_mass_matrix(void **state) {
     OK(soa_mass_r87(model, work, qn, R));
     for (int i = 0, k = 0; i < 6; i++)
         for (int j = i; j < 6; j++, k++) {
-            double tolerance = fabs(upper[k]) > 1 ? 1e-11 : fabs(upper[k]) > 1e-3 ? 1e-12 : 1e-14;
+            double tolerance;
+            if (fabs(upper[k]) > 1) {
+                tolerance = 1e-11;
+            } else if (fabs(upper[k]) > 1e-3) {
+                tolerance = 1e-12;
+            } else {
+                tolerance = 1e-14;
+            }
             NEAR("mass", 10 * i + j, M[6 * i + j], upper[k], tolerance);
             NEAR("mass'", 10 * i + j, M[6 * j + i], upper[k], tolerance);
             NEAR("mass R87", 10 * i + j, R[6 * i + j], upper[k], tolerance);
@@ -210,8 +236,9 @@ static void r1_mass_matrix(void **state) {
 
 static void r1_operational_inertia(void **state) {
     (void)state;
-    static const double upper[21] = {17.2954, -2.7542, -9.6233, 0, .2795, 0, 12.1909, 1.2459, -.3254, -.0703, -.9652,
-                                     13.3348, 0,       .2767,   0, .1941, 0, .1941,   .1713,  0,      .5791};
+    static const double upper[21] = {17.2954, -2.7542, -9.6233, 0,      .2795,   0, 12.1909,
+                                     1.2459,  -.3254,  -.0703,  -.9652, 13.3348, 0, .2767,
+                                     0,       .1941,   0,       .1941,  .1713,   0, .5791};
     const soa_model *model = stock("puma560", 0);
     soa_work *work;
     double J[36], Minv[36], compliance[36], inertia[36] = {0};
@@ -223,9 +250,11 @@ static void r1_operational_inertia(void **state) {
         for (int j = 0; j < 6; j++) {
             compliance[6 * i + j] = 0;
             for (int k = 0; k < 6; k++)
-                for (int l = 0; l < 6; l++) compliance[6 * i + j] += J[6 * i + k] * Minv[6 * k + l] * J[6 * j + l];
+                for (int l = 0; l < 6; l++)
+                    compliance[6 * i + j] += J[6 * i + k] * Minv[6 * k + l] * J[6 * j + l];
         }
-    for (int i = 0; i < 6; i++) inertia[7 * i] = 1;
+    for (int i = 0; i < 6; i++)
+        inertia[7 * i] = 1;
     solve(6, 6, compliance, inertia);
     for (int i = 0, k = 0; i < 6; i++)
         for (int j = i; j < 6; j++, k++) { /* published linear rows first, ours angular first */
@@ -240,7 +269,8 @@ static void r1_operational_inertia(void **state) {
 static void r1_modified_set(void **state) {
     (void)state;
     const soa_model *model = stock("puma560-akb", 0);
-    static const double mass[6] = {0, 17.4, 4.8, .82, .34, .09}, zz[6] = {.35, .539, .066, 1.3e-3, .4e-3, .04e-3};
+    static const double mass[6] = {0, 17.4, 4.8, .82, .34, .09},
+                        zz[6] = {.35, .539, .066, 1.3e-3, .4e-3, .04e-3};
     static const double rotor[6] = {291e-6, 409e-6, 299e-6, 35e-6, 35e-6, 35e-6};
     const double q[6] = {0.1, -0.2, 0.3, -0.4, 0.5, -0.6};
     soa_work *work;
@@ -268,15 +298,16 @@ static void r1_modified_set(void **state) {
     assert_int_equal(misses, 0);
 }
 
-/* --- R2: KUKA iiwa ----------------------------------------------------------------------------------------------- */
+/* --- R2: KUKA iiwa ---------------------------------------------------------------------------- */
 
 static void r2_iiwa(void **state) {
     (void)state;
     const soa_model *model = stock("arm7", 0);
     const double q[7] = {.1, .2, .3, .4, .5, .6, .7}, v[7] = {.1, -.2, .3, -.4, .5, -.6, .7};
     const double a[7] = {.7, .6, .5, .4, .3, .2, .1};
-    const double tau_expected[7] = {0.216126769190506, -5.31612812966536,  -0.417980502837532, -4.85452850757458,
-                                    0.127920298088535, -0.421944936886126, 0.00175318494740166};
+    const double tau_expected[7] = {0.216126769190506,  -5.31612812966536, -0.417980502837532,
+                                    -4.85452850757458,  0.127920298088535, -0.421944936886126,
+                                    0.00175318494740166};
     const double p[3] = {0.0320497444455317, -0.0187471284259382, 1.23715042633478};
     const double twist[6] = {0.448813292622809,   -0.0466098384052473,  1.5814887878569,
                              -0.0365696958546552, -0.00637977352506201, 0.0449479164252359};
@@ -291,8 +322,11 @@ static void r2_iiwa(void **state) {
     OK(soa_joint_force(model, work, 1, f));
     /* published in the joint's own frame, which does not turn with q1; ours is in body axes */
     double c = cos(q[0]), s = sin(q[0]), turned[6];
-    for (int i = 0; i < 6; i += 3)
-        turned[i] = c * f[i] - s * f[i + 1], turned[i + 1] = s * f[i] + c * f[i + 1], turned[i + 2] = f[i + 2];
+    for (int i = 0; i < 6; i += 3) {
+        turned[i] = c * f[i] - s * f[i + 1];
+        turned[i + 1] = s * f[i] + c * f[i + 1];
+        turned[i + 2] = f[i + 2];
+    }
     near_all("joint 1 reaction", 6, turned, reaction, 5e-13);
     OK(soa_kinematics(model, work, q, v, a));
     int tip = soa_model_find_frame(model, "link7");
@@ -305,7 +339,7 @@ static void r2_iiwa(void **state) {
     assert_int_equal(misses, 0);
 }
 
-/* --- R4: pendulum, R7: torque-free body: closed forms and converged numbers, through the integrator --------------- */
+/* R4: pendulum, R7: torque-free body: closed forms and converged numbers, through the integrator */
 
 typedef struct keeper {
     double t[4];
@@ -342,7 +376,8 @@ static void r4_pendulum(void **state) {
                                           {-0.942305435043757335, -0.334754338414000581},
                                           {-0.275087462576116860, -0.961419205099125064}};
     soa_body_def bob = soa_body_default("bob", 0, SOA_REVOLUTE);
-    bob.joint.axis[1] = 1, bob.joint.axis[2] = 0;
+    bob.joint.axis[1] = 1;
+    bob.joint.axis[2] = 0;
     bob.mass = 1;
     bob.com[0] = -1; /* horizontal, x = -1 */
     soa_model_def def = soa_model_default("pendulum", &bob, 1);
@@ -366,7 +401,8 @@ static void r7_torque_free(void **state) {
     for (int floating = 0; floating < 2; floating++) {
         soa_body_def body = soa_body_default("body", 0, floating ? SOA_FREE : SOA_SPHERICAL);
         body.mass = 1;
-        for (int i = 0; i < 3; i++) body.inertia[i] = i + 1;
+        for (int i = 0; i < 3; i++)
+            body.inertia[i] = i + 1;
         soa_model_def def = soa_model_default("torque-free", &body, 1);
         def.gravity[2] = 0;
         const soa_model *model = build(&def);
@@ -377,20 +413,23 @@ static void r7_torque_free(void **state) {
         soa_q_neutral(model, q);
         OK(soa_simulate(model, q, v, &o, &result, NULL));
         static const double w[3] = {0.00119439643510, -0.999999786708555, 0.00106873489762};
-        static const double attitude[4] = {1.007166e-6, 0.332779459879870, 6.478579e-5, 0.943004680202520};
+        static const double attitude[4] = {1.007166e-6, 0.332779459879870, 6.478579e-5,
+                                           0.943004680202520};
         static const double digits[4] = {5e-13, 5e-13, 5e-12, 5e-13};
-        /* The middle axis is unstable: what rounding puts off the axis grows by exp(t / sqrt 3) = 3e7, so the small
-         * components (1e-3) cannot be had better than some 3e7 * 2e-16 * 1e-3 in double precision. */
+        /* The middle axis is unstable: what rounding puts off the axis grows by exp(t / sqrt 3) =
+         * 3e7, so the small components (1e-3) cannot be had better than some 3e7 * 2e-16 * 1e-3 in
+         * double precision. */
         NEAR("w", 1, k.v[0][1], w[1], 1e-13);
         NEAR("w", 0, k.v[0][0], w[0], 1e-11);
         NEAR("w", 2, k.v[0][2], w[2], 1e-11);
-        for (int i = 0; i < 4; i++) NEAR("attitude", i, k.q[0][(floating ? 3 : 0) + i], attitude[i], digits[i]);
+        for (int i = 0; i < 4; i++)
+            NEAR("attitude", i, k.q[0][(floating ? 3 : 0) + i], attitude[i], digits[i]);
         soa_model_free(model);
     }
     assert_int_equal(misses, 0);
 }
 
-/* --- R8: two links in a vertical plane --------------------------------------------------------------------------- */
+/* --- R8: two links in a vertical plane -------------------------------------------------------- */
 
 static void r8_two_links(void **state) {
     (void)state;
@@ -422,7 +461,8 @@ static void r8_two_links(void **state) {
     soa_work_free(work);
     OK(soa_work_create(weightless, &work));
     /* the tool pushes on the environment along +y: the environment pushes the link along -y */
-    soa_wrench wrench = {soa_model_find_frame(weightless, "tip"), SOA_AXES_WORLD, {0, 0, 0, 0, -1, 0}};
+    soa_wrench wrench = {
+        soa_model_find_frame(weightless, "tip"), SOA_AXES_WORLD, {0, 0, 0, 0, -1, 0}};
     const double reaction[2] = {2, 1};
     OK(soa_rnea(weightless, work, q[0], NULL, NULL, &wrench, 1, tau));
     near_all("tip force", 2, tau, reaction, 1e-15);

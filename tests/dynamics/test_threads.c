@@ -28,10 +28,16 @@ typedef struct herd {
 static herd gather(const char *name) {
     herd h = {.m = NULL};
     OK(soa_stock_model_create(name, NULL, &h.m, NULL));
-    h.nq = (size_t)soa_model_nq(h.m), h.nv = (size_t)soa_model_nv(h.m), h.n = (size_t)soa_model_body_count(h.m);
-    h.q = room(STATES * h.nq, 8), h.v = room(STATES * h.nv, 8), h.a = room(STATES * h.nv, 8),
+    h.nq = (size_t)soa_model_nq(h.m);
+    h.nv = (size_t)soa_model_nv(h.m);
+    h.n = (size_t)soa_model_body_count(h.m);
+    h.q = room(STATES * h.nq, 8);
+    h.v = room(STATES * h.nv, 8);
+    h.a = room(STATES * h.nv, 8);
     h.fext = room(STATES * h.n * 6, 8);
-    h.qf = room(STATES * h.nq, 4), h.vf = room(STATES * h.nv, 4), h.af = room(STATES * h.nv, 4),
+    h.qf = room(STATES * h.nq, 4);
+    h.vf = room(STATES * h.nv, 4);
+    h.af = room(STATES * h.nv, 4);
     h.fext_f = room(STATES * h.n * 6, 4);
     dice random = {1};
     roll_many(&random, -1, 1, STATES * h.nv, h.v);
@@ -41,23 +47,36 @@ static herd gather(const char *name) {
         double *q = h.q + s * h.nq;
         soa_q_neutral(h.m, q);
         OK(soa_q_integrate(h.m, q, h.v + s * h.nv, 1 + (double)s, q));
-        for (int i = 1; s % 5 == 3 && i <= (int)h.n; i++) { /* lanes leave the common way for huge angles */
+        /* lanes leave the common way for huge angles */
+        for (int i = 1; s % 5 == 3 && i <= (int)h.n; i++) {
             soa_body_info info;
             OK(soa_model_body(h.m, i, &info));
             if (info.type == SOA_REVOLUTE && info.nq == 1 && i % 2) q[info.q_index] *= 1e7;
         }
     }
-    for (size_t i = 0; i < STATES * h.nv; i++) h.vf[i] = (float)h.v[i], h.af[i] = (float)h.a[i];
-    for (size_t i = 0; i < STATES * h.nq; i++) h.qf[i] = (float)h.q[i];
-    for (size_t i = 0; i < STATES * h.n * 6; i++) h.fext_f[i] = (float)h.fext[i];
+    for (size_t i = 0; i < STATES * h.nv; i++) {
+        h.vf[i] = (float)h.v[i];
+        h.af[i] = (float)h.a[i];
+    }
+    for (size_t i = 0; i < STATES * h.nq; i++)
+        h.qf[i] = (float)h.q[i];
+    for (size_t i = 0; i < STATES * h.n * 6; i++)
+        h.fext_f[i] = (float)h.fext[i];
     return h;
 }
 static void scatter(herd *h) {
     soa_model_free(h->m);
-    free(h->q), free(h->v), free(h->a), free(h->fext), free(h->qf), free(h->vf), free(h->af), free(h->fext_f);
+    free(h->q);
+    free(h->v);
+    free(h->a);
+    free(h->fext);
+    free(h->qf);
+    free(h->vf);
+    free(h->af);
+    free(h->fext_f);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------------------- */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 /* Numbers that one state gives in `everything`. */
 static size_t numbers(const herd *h) {
@@ -72,22 +91,39 @@ static int everything(const herd *h, soa_work *w, soa_batch *b, size_t s, double
     const int last = soa_model_frame_count(m) - 1;
     const soa_wrench f = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
     int bad = 0;
-    bad += soa_rnea(m, w, q, v, a, &f, 1, out) != SOA_OK, out += nv;
-    bad += soa_aba(m, w, q, v, a, &f, 1, out) != SOA_OK, out += nv;
-    bad += soa_gravity_torque(m, w, q, out) != SOA_OK, out += nv;
-    bad += soa_coriolis_mul(m, w, q, v, a, out) != SOA_OK, out += nv;
-    bad += soa_mass_mul(m, w, q, v, out) != SOA_OK, out += nv;
-    bad += soa_minv_mul(m, w, q, v, out) != SOA_OK, out += nv;
-    bad += soa_crba(m, w, q, out) != SOA_OK, out += nv * nv;
-    bad += soa_minv(m, w, q, out) != SOA_OK, out += nv * nv;
-    bad += soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = a, .wrenches = &f, .wrench_count = 1}, out, out + nv * nv) != SOA_OK, out += 2 * nv * nv;
-    bad += soa_energy(m, w, q, v, out, out + 1) != SOA_OK, out += 2;
-    bad += soa_momentum(m, w, q, v, out, out + 6) != SOA_OK, out += 9;
+    bad += soa_rnea(m, w, q, v, a, &f, 1, out) != SOA_OK;
+    out += nv;
+    bad += soa_aba(m, w, q, v, a, &f, 1, out) != SOA_OK;
+    out += nv;
+    bad += soa_gravity_torque(m, w, q, out) != SOA_OK;
+    out += nv;
+    bad += soa_coriolis_mul(m, w, q, v, a, out) != SOA_OK;
+    out += nv;
+    bad += soa_mass_mul(m, w, q, v, out) != SOA_OK;
+    out += nv;
+    bad += soa_minv_mul(m, w, q, v, out) != SOA_OK;
+    out += nv;
+    bad += soa_crba(m, w, q, out) != SOA_OK;
+    out += nv * nv;
+    bad += soa_minv(m, w, q, out) != SOA_OK;
+    out += nv * nv;
+    bad += soa_aba_derivatives(
+               m, w, &(soa_input){.q = q, .v = v, .tau = a, .wrenches = &f, .wrench_count = 1}, out,
+               out + nv * nv) != SOA_OK;
+    out += 2 * nv * nv;
+    bad += soa_energy(m, w, q, v, out, out + 1) != SOA_OK;
+    out += 2;
+    bad += soa_momentum(m, w, q, v, out, out + 6) != SOA_OK;
+    out += 9;
     bad += soa_kinematics(m, w, q, v, a) != SOA_OK;
-    bad += soa_acceleration_classical(m, w, last, SOA_AXES_WORLD, out) != SOA_OK, out += 6;
-    bad += soa_jacobian(m, w, last, SOA_AXES_WORLD, out) != SOA_OK, out += 6 * nv;
-    bad += soa_aba_batch(m, b, 1, q, v, a, NULL, out) != SOA_OK, out += nv;
-    bad += soa_rnea_batch(m, b, 1, q, v, a, NULL, out) != SOA_OK, out += nv;
+    bad += soa_acceleration_classical(m, w, last, SOA_AXES_WORLD, out) != SOA_OK;
+    out += 6;
+    bad += soa_jacobian(m, w, last, SOA_AXES_WORLD, out) != SOA_OK;
+    out += 6 * nv;
+    bad += soa_aba_batch(m, b, 1, q, v, a, NULL, out) != SOA_OK;
+    out += nv;
+    bad += soa_rnea_batch(m, b, 1, q, v, a, NULL, out) != SOA_OK;
+    out += nv;
     bad += soa_crba_batch(m, b, 1, q, out) != SOA_OK;
     return bad;
 }
@@ -106,11 +142,14 @@ static void *work_hard(void *argument) {
     j->bad += soa_work_create(j->h->m, &w) != SOA_OK || soa_batch_create(j->h->m, &b) != SOA_OK;
     for (int round = 0; round < ROUNDS && !j->bad; round++)
         for (size_t k = 0; k < STATES; k++) {
-            const size_t s = (j->first + k * (size_t)(round + 1)) % STATES; /* another order each round */
+            /* another order each round */
+            const size_t s = (j->first + k * (size_t)(round + 1)) % STATES;
             j->bad += everything(j->h, w, b, s, j->out + s * numbers(j->h));
         }
-    for (size_t s = 0; s < STATES && !j->bad; s++) j->bad += everything(j->h, w, b, s, j->out + s * numbers(j->h));
-    soa_work_free(w), soa_batch_free(b);
+    for (size_t s = 0; s < STATES && !j->bad; s++)
+        j->bad += everything(j->h, w, b, s, j->out + s * numbers(j->h));
+    soa_work_free(w);
+    soa_batch_free(b);
     return NULL;
 }
 
@@ -129,13 +168,17 @@ static void shared_model(void **state) {
             together[t] = (job){.h = &h, .first = (size_t)t * 5, .out = room(size, sizeof(double))};
             assert_int_equal(pthread_create(&thread[t], NULL, work_hard, &together[t]), 0);
         }
-        for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+        for (int t = 0; t < THREADS; t++)
+            assert_int_equal(pthread_join(thread[t], NULL), 0);
         for (int t = 0; t < THREADS; t++) {
             assert_int_equal(together[t].bad, 0);
             for (size_t i = 0; i < size; i++)
-                if (memcmp(&together[t].out[i], &alone.out[i], sizeof(double)) || !isfinite(alone.out[i]))
-                    fail_msg("%s, thread %d, state %d, number %d: got %.17g, expected %.17g to the last bit", names[k],
-                             t, (int)(i / numbers(&h)), (int)(i % numbers(&h)), together[t].out[i], alone.out[i]);
+                if (memcmp(&together[t].out[i], &alone.out[i], sizeof(double)) ||
+                    !isfinite(alone.out[i]))
+                    fail_msg("%s, thread %d, state %d, number %d: got %.17g, expected %.17g to the "
+                             "last bit",
+                             names[k], t, (int)(i / numbers(&h)), (int)(i % numbers(&h)),
+                             together[t].out[i], alone.out[i]);
             free(together[t].out);
         }
         free(alone.out);
@@ -143,16 +186,18 @@ static void shared_model(void **state) {
     }
 }
 
-/* --- batches --------------------------------------------------------------------------------------------------------------- */
+/* --- batches ---------------------------------------------------------------------------------- */
 
 static const char *const batch_name[6] = {"aba_batch",   "rnea_batch",   "crba_batch",
                                           "aba_batch_f", "rnea_batch_f", "crba_batch_f"};
 
 /* States first .. first + count - 1; results as bytes. */
-static soa_status run(const herd *h, soa_batch *b, int which, size_t first, size_t count, int wrenches, void *out) {
+static soa_status run(const herd *h, soa_batch *b, int which, size_t first, size_t count,
+                      int wrenches, void *out) {
     const double *q = h->q + first * h->nq, *v = h->v + first * h->nv, *a = h->a + first * h->nv;
     const double *x = wrenches ? h->fext + first * h->n * 6 : NULL;
-    const float *qf = h->qf + first * h->nq, *vf = h->vf + first * h->nv, *af = h->af + first * h->nv;
+    const float *qf = h->qf + first * h->nq, *vf = h->vf + first * h->nv,
+                *af = h->af + first * h->nv;
     const float *xf = wrenches ? h->fext_f + first * h->n * 6 : NULL;
     switch (which) {
     case 0: return soa_aba_batch(h->m, b, (long)count, q, v, a, x, out);
@@ -166,8 +211,9 @@ static soa_status run(const herd *h, soa_batch *b, int which, size_t first, size
 
 static void batch_bits(void **state) {
     (void)state;
-    static const char *const names[] = {"arm7",      "humanoid",  "quadruped", "random:7", "random:12",
-                                        "random:31", "random:40", "puma560",   "chain:1"};
+    static const char *const names[] = {"arm7",      "humanoid",  "quadruped",
+                                        "random:7",  "random:12", "random:31",
+                                        "random:40", "puma560",   "chain:1"};
     long compared = 0;
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         herd h = gather(names[k]);
@@ -175,8 +221,8 @@ static void batch_bits(void **state) {
         OK(soa_batch_create(h.m, &b));
         for (int which = 0; which < 6; which++)
             for (int wrenches = 0; wrenches < (which % 3 == 2 ? 1 : 2); wrenches++) {
-                const size_t wide =
-                    (which % 3 == 2 ? h.nv * h.nv : h.nv) * (which < 3 ? sizeof(double) : sizeof(float));
+                const size_t wide = (which % 3 == 2 ? h.nv * h.nv : h.nv) *
+                                    (which < 3 ? sizeof(double) : sizeof(float));
                 unsigned char *all = room(STATES, wide), *some = room(STATES, wide);
                 OK(soa_batch_create(h.m, &fresh));
                 OK(run(&h, fresh, which, 0, STATES, wrenches, all));
@@ -186,10 +232,13 @@ static void batch_bits(void **state) {
                         OK(run(&h, b, which, first, count, wrenches, some));
                         for (size_t s = 0; s < count; s++, compared++)
                             if (memcmp(some + s * wide, all + (first + s) * wide, wide))
-                                fail_msg("%s, %s: state %d differs in a batch of %d that starts at %d", names[k],
-                                         batch_name[which], (int)(first + s), (int)count, (int)first);
+                                fail_msg(
+                                    "%s, %s: state %d differs in a batch of %d that starts at %d",
+                                    names[k], batch_name[which], (int)(first + s), (int)count,
+                                    (int)first);
                     }
-                free(all), free(some);
+                free(all);
+                free(some);
             }
         soa_batch_free(b);
         scatter(&h);
@@ -197,7 +246,7 @@ static void batch_bits(void **state) {
     printf("%ld states of batches compared, every bit the same\n", compared);
 }
 
-/* --- worlds ---------------------------------------------------------------------------------------------------------------- */
+/* --- worlds ----------------------------------------------------------------------------------- */
 
 enum { WORLDS = 4, TICKS = 60 };
 typedef struct life {
@@ -212,7 +261,8 @@ static void *live(void *argument) {
     soa_world *world = NULL;
     soa_report report;
     l->bad += soa_world_create(l->scenario, &world, &report) != SOA_OK;
-    for (int n = 0; n < TICKS && !l->bad; n++) l->bad += soa_world_tick(world, &report) != SOA_OK;
+    for (int n = 0; n < TICKS && !l->bad; n++)
+        l->bad += soa_world_tick(world, &report) != SOA_OK;
     if (!l->bad) {
         l->size = soa_world_state_size(world);
         l->end = malloc(l->size);
@@ -244,14 +294,18 @@ static void worlds_side_by_side(void **state) {
         together[t] = (life){.scenario = &scenario[t % 2]};
         assert_int_equal(pthread_create(&thread[t], NULL, live, &together[t]), 0);
     }
-    for (int t = 0; t < WORLDS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+    for (int t = 0; t < WORLDS; t++)
+        assert_int_equal(pthread_join(thread[t], NULL), 0);
     for (int t = 0; t < WORLDS; t++) {
         assert_int_equal(together[t].bad, 0);
         assert_int_equal(together[t].size, alone[t % 2].size);
         assert_memory_equal(together[t].end, alone[t % 2].end, together[t].size);
         free(together[t].end);
     }
-    for (int k = 0; k < 2; k++) free(alone[k].end), soa_scenario_free(&scenario[k]);
+    for (int k = 0; k < 2; k++) {
+        free(alone[k].end);
+        soa_scenario_free(&scenario[k]);
+    }
 }
 
 int main(void) {

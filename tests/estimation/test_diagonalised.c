@@ -33,17 +33,23 @@ static double *zeros(size_t n) {
 static state open_state(const soa_model *m, long seed) {
     state s = {.m = m, .nq = (size_t)soa_model_nq(m), .nv = (size_t)soa_model_nv(m)};
     OK(soa_work_create(m, &s.w));
-    s.q = zeros(s.nq), s.v = zeros(s.nv), s.tau = zeros(s.nv);
+    s.q = zeros(s.nq);
+    s.v = zeros(s.nv);
+    s.tau = zeros(s.nv);
     dice d = {(uint64_t)seed * 7919};
     roll_many(&d, -1, 1, s.nv, s.v);
     soa_q_neutral(m, s.q);
     OK(soa_q_integrate(m, s.q, s.v, 1, s.q));
-    roll_many(&d, -1, 1, s.nv, s.v), roll_many(&d, -1, 1, s.nv, s.tau);
+    roll_many(&d, -1, 1, s.nv, s.v);
+    roll_many(&d, -1, 1, s.nv, s.tau);
     return s;
 }
 static void close_state(state *s) {
-    soa_work_free(s->w), soa_model_free(s->m);
-    free(s->q), free(s->v), free(s->tau);
+    soa_work_free(s->w);
+    soa_model_free(s->m);
+    free(s->q);
+    free(s->v);
+    free(s->tau);
 }
 static int has_mimic(const soa_model *m) {
     soa_body_info info;
@@ -54,8 +60,8 @@ static int has_mimic(const soa_model *m) {
 static const char *const machines[] = {"puma560",   "arm7",     "two-puma-object", "satellite",
                                        "quadruped", "humanoid", "planar-chain:9",  "chain:30"};
 enum { MACHINES = sizeof machines / sizeof *machines, TREES = 60 };
-/* Machine number `index`, then random trees with every joint type, rotors, friction, springs; NULL for one with mimic
- * joints. */
+/* Machine number `index`, then random trees with every joint type, rotors, friction, springs; NULL
+ * for one with mimic joints. */
 static const soa_model *machine(int index, long seed, char name[40]) {
     const soa_model *m;
     if (index < MACHINES)
@@ -68,14 +74,15 @@ static const soa_model *machine(int index, long seed, char name[40]) {
     return NULL;
 }
 
-/* --- (11), (12), (13) ------------------------------------------------------------------------------------------- */
+/* --- (11), (12), (13) ------------------------------------------------------------------------- */
 static void form(state *s, soa_factor factor, double *A) {
     double *x = zeros(s->nv);
     for (size_t c = 0; c < s->nv; ++c) {
         memset(x, 0, s->nv * sizeof *x);
         x[c] = 1;
         OK(soa_mass_factor_mul(s->m, s->w, s->q, factor, x, x));
-        for (size_t r = 0; r < s->nv; ++r) A[s->nv * r + c] = x[r];
+        for (size_t r = 0; r < s->nv; ++r)
+            A[s->nv * r + c] = x[r];
     }
     free(x);
 }
@@ -90,7 +97,8 @@ static void times(size_t n, const double *A, int ta, const double *B, int tb, do
 }
 static double transposed(size_t n, const double *A, const double *B) {
     double *T = zeros(n * n);
-    for (size_t j = 0; j < n * n; ++j) T[j] = A[n * (j % n) + j / n];
+    for (size_t j = 0; j < n * n; ++j)
+        T[j] = A[n * (j % n) + j / n];
     const double e = relative(T, B, n * n);
     free(T);
     return e;
@@ -106,7 +114,10 @@ static void factors(void **unused) {
         state s = open_state(m, seed);
         const size_t n = s.nv, nn = n * n;
         double *F[8], *A = zeros(nn), *B = zeros(nn), *M = zeros(nn);
-        for (int f = 0; f < 8; ++f) F[f] = zeros(nn), form(&s, (soa_factor)f, F[f]);
+        for (int f = 0; f < 8; ++f) {
+            F[f] = zeros(nn);
+            form(&s, (soa_factor)f, F[f]);
+        }
         times(n, F[SOA_FACTOR_L], 0, F[SOA_FACTOR_ROOT], 0, A); /* m */
         times(n, A, 0, A, 1, B);
         OK(soa_crba(m, s.w, s.q, M));
@@ -117,9 +128,11 @@ static void factors(void **unused) {
         note(&inverse, relative(B, M, nn), seed);
         for (int f = 0; f < 8; f += 4) { /* a factor times its inverse */
             times(n, F[f], 0, F[f + 2], 0, A);
-            for (size_t j = 0; j < n; ++j) A[(n + 1) * j] -= 1;
+            for (size_t j = 0; j < n; ++j)
+                A[(n + 1) * j] -= 1;
             double size = 1;
-            for (size_t j = 0; j < nn; ++j) size = fmax(size, fmax(fabs(F[f][j]), fabs(F[f + 2][j])));
+            for (size_t j = 0; j < nn; ++j)
+                size = fmax(size, fmax(fabs(F[f][j]), fabs(F[f + 2][j])));
             memset(B, 0, nn * sizeof *B);
             note(&units, relative(A, B, nn) * 1e-3 / size, seed);
             note(&adjoint, transposed(n, F[f], F[f + 1]), seed);
@@ -138,8 +151,11 @@ static void factors(void **unused) {
             }
             soa_machine_free(operators);
         }
-        for (int f = 0; f < 8; ++f) free(F[f]);
-        free(A), free(B), free(M);
+        for (int f = 0; f < 8; ++f)
+            free(F[f]);
+        free(A);
+        free(B);
+        free(M);
         close_state(&s);
     }
     conclude("RJK91 (11): (I + H phi K) D (I + H phi K)* = mass matrix", &mass, 1e-12);
@@ -149,7 +165,7 @@ static void factors(void **unused) {
     conclude("factors = dense operators", &dense, 1e-11);
 }
 
-/* --- nu, mu, eps ------------------------------------------------------------------------------------------------- */
+/* --- nu, mu, eps ------------------------------------------------------------------------------ */
 /* (dm/dt)* v by the complex step through the factors. */
 static void root_rate(const state *s, double *out) {
     const soai_view_double view = soai_model_view(s->m);
@@ -160,22 +176,31 @@ static void root_rate(const state *s, double *out) {
     const double h = 1e-40;
     soai_kernels_complex.work_place(&view, work, arrays);
     OK(soa_q_rate(s->m, s->q, s->v, rate));
-    for (size_t j = 0; j < s->nq; ++j) q[j] = s->q[j] + h * rate[j] * _Complex_I;
-    for (size_t j = 0; j < s->nv; ++j) x[j] = s->v[j];
+    for (size_t j = 0; j < s->nq; ++j)
+        q[j] = s->q[j] + h * rate[j] * _Complex_I;
+    for (size_t j = 0; j < s->nv; ++j)
+        x[j] = s->v[j];
     assert_int_equal(soai_kernels_complex.articulate(&view, work, q), 0);
     soai_kernels_complex.factor_mul(&view, work, SOA_FACTOR_L_ADJOINT, x, x);
     soai_kernels_complex.factor_mul(&view, work, SOA_FACTOR_ROOT_ADJOINT, x, x);
-    for (size_t j = 0; j < s->nv; ++j) out[j] = cimag(x[j]) / h;
-    free(work), free(arrays), free(q), free(x), free(rate);
+    for (size_t j = 0; j < s->nv; ++j)
+        out[j] = cimag(x[j]) / h;
+    free(work);
+    free(arrays);
+    free(q);
+    free(x);
+    free(rate);
 }
 static double dot(size_t n, const double *x, const double *y) {
     double sum = 0;
-    for (size_t j = 0; j < n; ++j) sum += x[j] * y[j];
+    for (size_t j = 0; j < n; ++j)
+        sum += x[j] * y[j];
     return sum;
 }
 static void equations(void **unused) {
     (void)unused;
-    worst_case energy = {0}, back = {0}, workless = {0}, bias = {0}, forward = {0}, differences = {0}, pieces = {0};
+    worst_case energy = {0}, back = {0}, workless = {0}, bias = {0}, forward = {0},
+               differences = {0}, pieces = {0};
     for (int k = 0; k < MACHINES + 5 * TREES; ++k) {
         char name[40];
         const long seed = first_seed() + k;
@@ -183,7 +208,8 @@ static void equations(void **unused) {
         if (!m) continue;
         state s = open_state(m, seed);
         const size_t n = s.nv;
-        double *nu = zeros(n), *mu = zeros(n), *x = zeros(n), *y = zeros(n), *a = zeros(n), *eps = zeros(n);
+        double *nu = zeros(n), *mu = zeros(n), *x = zeros(n), *y = zeros(n), *a = zeros(n),
+               *eps = zeros(n);
         double kinetic;
         OK(soa_nu_from_v(m, s.w, s.q, s.v, nu));
         OK(soa_energy(m, s.w, s.q, s.v, &kinetic, NULL));
@@ -193,7 +219,8 @@ static void equations(void **unused) {
 
         OK(soa_nu_bias(m, s.w, s.q, nu, mu));
         double size = 0;
-        for (size_t j = 0; j < n; ++j) size += fabs(nu[j] * mu[j]);
+        for (size_t j = 0; j < n; ++j)
+            size += fabs(nu[j] * mu[j]);
         note(&workless, size > 0 ? fabs(dot(n, nu, mu)) / fmax(size, 1e-3) : 0, seed);
 
         /* mu = m^-1 (C v) - (dm/dt)* v, the first by inverse dynamics */
@@ -202,40 +229,66 @@ static void equations(void **unused) {
         OK(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_ROOT_INVERSE, x, x));
         root_rate(&s, y);
         double scale = 1e-3;
-        for (size_t j = 0; j < n; ++j) scale = fmax(scale, fmax(fabs(x[j]), fabs(y[j]))), x[j] -= y[j];
+        for (size_t j = 0; j < n; ++j) {
+            scale = fmax(scale, fmax(fabs(x[j]), fabs(y[j])));
+            x[j] -= y[j];
+        }
         double worst = 0;
-        for (size_t j = 0; j < n; ++j) worst = fmax(worst, fabs(mu[j] - x[j])), worst = mu[j] == mu[j] ? worst : NAN;
+        for (size_t j = 0; j < n; ++j) {
+            worst = fmax(worst, fabs(mu[j] - x[j]));
+            worst = mu[j] == mu[j] ? worst : NAN;
+        }
         note(&bias, worst / scale, seed);
 
-        /* nu' = m* v' + (dm/dt)* v with v' by articulated bodies, under torques, gravity, losses and wrenches */
+        /* nu' = m* v' + (dm/dt)* v with v' by articulated bodies, under torques, gravity, losses
+         * and wrenches */
         const int last = soa_model_frame_count(m) - 1;
         const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, -2, 3, 2, -1, 0.5}},
                                  {last / 2, SOA_AXES_BODY, {0.1, 1, 0, 2, 0, -1}}};
-        OK(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .tau = s.tau, .wrenches = f, .wrench_count = 2}, nu, x, a));
-        OK(soa_nu_force(m, s.w, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = f, .wrench_count = 2}, eps));
-        for (size_t j = 0; j < n; ++j) x[j] = eps[j] - mu[j];
+        OK(soa_nu_rate(m, s.w,
+                       &(soa_input){.q = s.q, .tau = s.tau, .wrenches = f, .wrench_count = 2}, nu,
+                       x, a));
+        OK(soa_nu_force(
+            m, s.w,
+            &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = f, .wrench_count = 2}, eps));
+        for (size_t j = 0; j < n; ++j)
+            x[j] = eps[j] - mu[j];
         note(&pieces, relative(a, x, n), seed);
         OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, x));
         OK(soa_nu_from_v(m, s.w, s.q, x, eps));
-        for (size_t j = 0; j < n; ++j) x[j] = eps[j] + y[j];
+        for (size_t j = 0; j < n; ++j)
+            x[j] = eps[j] + y[j];
         note(&forward, relative(a, x, n), seed);
 
         /* and by central differences along the motion: q (+) h v (+) ..., v + h v' */
         if (k < MACHINES) {
             const double h = 1e-5;
-            double *q = zeros(s.nq), *v = zeros(n), *plus = zeros(n), *minus = zeros(n), *vdot = zeros(n);
+            double *q = zeros(s.nq), *v = zeros(n), *plus = zeros(n), *minus = zeros(n),
+                   *vdot = zeros(n);
             OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, vdot));
             for (int side = -1; side <= 1; side += 2) {
-                for (size_t j = 0; j < n; ++j) v[j] = s.v[j] + side * h / 2 * vdot[j];
+                for (size_t j = 0; j < n; ++j)
+                    v[j] = s.v[j] + side * h / 2 * vdot[j];
                 OK(soa_q_integrate(m, s.q, v, side * h, q)); /* to second order */
-                for (size_t j = 0; j < n; ++j) v[j] = s.v[j] + side * h * vdot[j];
+                for (size_t j = 0; j < n; ++j)
+                    v[j] = s.v[j] + side * h * vdot[j];
                 OK(soa_nu_from_v(m, s.w, q, v, side > 0 ? plus : minus));
             }
-            for (size_t j = 0; j < n; ++j) x[j] = (plus[j] - minus[j]) / (2 * h);
+            for (size_t j = 0; j < n; ++j)
+                x[j] = (plus[j] - minus[j]) / (2 * h);
             note(&differences, relative(x, a, n), seed);
-            free(q), free(v), free(plus), free(minus), free(vdot);
+            free(q);
+            free(v);
+            free(plus);
+            free(minus);
+            free(vdot);
         }
-        free(nu), free(mu), free(x), free(y), free(a), free(eps);
+        free(nu);
+        free(mu);
+        free(x);
+        free(y);
+        free(a);
+        free(eps);
         close_state(&s);
     }
     conclude("nu.nu / 2 = kinetic energy", &energy, 1e-12);
@@ -247,10 +300,10 @@ static void equations(void **unused) {
     conclude("nu' by central differences along the motion", &differences, 1e-6);
 }
 
-/* --- the same motion --------------------------------------------------------------------------------------------- */
+/* --- the same motion -------------------------------------------------------------------------- */
 /* Rate of (q, x), x being v or nu.  The quaternions of a stage are brought to unit length first. */
-static void rate_of(state *s, int diagonal, const double *q, const double *x, double *unit, double *v, double *q_rate,
-                    double *x_rate) {
+static void rate_of(state *s, int diagonal, const double *q, const double *x, double *unit,
+                    double *v, double *q_rate, double *x_rate) {
     memcpy(unit, q, s->nq * sizeof *unit);
     OK(soa_q_normalise(s->m, unit));
     if (diagonal) {
@@ -261,27 +314,36 @@ static void rate_of(state *s, int diagonal, const double *q, const double *x, do
     }
     OK(soa_q_rate(s->m, unit, v, q_rate));
 }
-/* One second in `steps` steps of Runge-Kutta; the motion's end goes to q and v. Largest change of |nu| seen, if
- * diagonal. */
+/* One second in `steps` steps of Runge-Kutta; the motion's end goes to q and v. Largest change of
+ * |nu| seen, if diagonal. */
 static double run(state *s, int diagonal, int steps, double *q, double *v) {
     const size_t nq = s->nq, n = s->nv;
-    const double h = 1.0 / steps, part[4] = {0, h / 2, h / 2, h}, weight[4] = {h / 6, h / 3, h / 3, h / 6};
-    double *x = zeros(n), *qs = zeros(nq), *xs = zeros(n), *dq = zeros(nq), *dx = zeros(n), *qn = zeros(nq),
-           *xn = zeros(n), *unit = zeros(nq), first = 0, change = 0;
-    memcpy(q, s->q, nq * sizeof *q), memcpy(x, s->v, n * sizeof *x);
+    const double h = 1.0 / steps, part[4] = {0, h / 2, h / 2, h},
+                 weight[4] = {h / 6, h / 3, h / 3, h / 6};
+    double *x = zeros(n), *qs = zeros(nq), *xs = zeros(n), *dq = zeros(nq), *dx = zeros(n),
+           *qn = zeros(nq), *xn = zeros(n), *unit = zeros(nq), first = 0, change = 0;
+    memcpy(q, s->q, nq * sizeof *q);
+    memcpy(x, s->v, n * sizeof *x);
     if (diagonal) OK(soa_nu_from_v(s->m, s->w, q, s->v, x));
     first = sqrt(dot(n, x, x));
     for (int step = 0; step < steps; ++step) {
-        memcpy(qn, q, nq * sizeof *q), memcpy(xn, x, n * sizeof *x);
-        memset(dq, 0, nq * sizeof *q), memset(dx, 0, n * sizeof *x);
+        memcpy(qn, q, nq * sizeof *q);
+        memcpy(xn, x, n * sizeof *x);
+        memset(dq, 0, nq * sizeof *q);
+        memset(dx, 0, n * sizeof *x);
         for (int k = 0; k < 4; ++k) {
-            for (size_t j = 0; j < nq; ++j) qs[j] = q[j] + part[k] * dq[j];
-            for (size_t j = 0; j < n; ++j) xs[j] = x[j] + part[k] * dx[j];
+            for (size_t j = 0; j < nq; ++j)
+                qs[j] = q[j] + part[k] * dq[j];
+            for (size_t j = 0; j < n; ++j)
+                xs[j] = x[j] + part[k] * dx[j];
             rate_of(s, diagonal, qs, xs, unit, v, dq, dx);
-            for (size_t j = 0; j < nq; ++j) qn[j] += weight[k] * dq[j];
-            for (size_t j = 0; j < n; ++j) xn[j] += weight[k] * dx[j];
+            for (size_t j = 0; j < nq; ++j)
+                qn[j] += weight[k] * dq[j];
+            for (size_t j = 0; j < n; ++j)
+                xn[j] += weight[k] * dx[j];
         }
-        memcpy(q, qn, nq * sizeof *q), memcpy(x, xn, n * sizeof *x);
+        memcpy(q, qn, nq * sizeof *q);
+        memcpy(x, xn, n * sizeof *x);
         change = fmax(change, fabs(sqrt(dot(n, x, x)) / first - 1));
     }
     OK(soa_q_normalise(s->m, q));
@@ -289,10 +351,18 @@ static double run(state *s, int diagonal, int steps, double *q, double *v) {
         OK(soa_nu_to_v(s->m, s->w, q, x, v));
     else
         memcpy(v, x, n * sizeof *v);
-    free(x), free(qs), free(xs), free(dq), free(dx), free(qn), free(xn), free(unit);
+    free(x);
+    free(qs);
+    free(xs);
+    free(dq);
+    free(dx);
+    free(qn);
+    free(xn);
+    free(unit);
     return change;
 }
-static double apart(const state *s, const double *q0, const double *v0, const double *q1, const double *v1) {
+static double apart(const state *s, const double *q0, const double *v0, const double *q1,
+                    const double *v1) {
     double *d = zeros(s->nv), worst;
     OK(soa_q_difference(s->m, q0, q1, d));
     worst = relative(v1, v0, s->nv);
@@ -301,22 +371,26 @@ static double apart(const state *s, const double *q0, const double *v0, const do
     free(d);
     return worst;
 }
-/* A free base that carries a universal, a spherical, a planar, a cylindrical, a helical and a prismatic joint. */
+/* A free base that carries a universal, a spherical, a planar, a cylindrical, a helical and a
+ * prismatic joint. */
 static const soa_model *every_joint(void) {
     static const struct {
         const char *name;
         int parent;
         soa_joint_type type;
-    } rows[] = {{"hull", 0, SOA_FREE},       {"neck", 1, SOA_UNIVERSAL},   {"head", 2, SOA_SPHERICAL},
-                {"tray", 1, SOA_PLANAR},     {"drum", 4, SOA_CYLINDRICAL}, {"screw", 1, SOA_HELICAL},
-                {"slide", 6, SOA_PRISMATIC}, {"hand", 3, SOA_REVOLUTE}};
+    } rows[] = {{"hull", 0, SOA_FREE},        {"neck", 1, SOA_UNIVERSAL},
+                {"head", 2, SOA_SPHERICAL},   {"tray", 1, SOA_PLANAR},
+                {"drum", 4, SOA_CYLINDRICAL}, {"screw", 1, SOA_HELICAL},
+                {"slide", 6, SOA_PRISMATIC},  {"hand", 3, SOA_REVOLUTE}};
     enum { N = sizeof rows / sizeof *rows };
     soa_body_def body[N];
     for (int i = 0; i < N; ++i) {
         body[i] = soa_body_default(rows[i].name, rows[i].parent, rows[i].type);
         soa_body_box(&body[i], i ? 1 + 0.3 * i : 8, 0.3 + 0.05 * i, 0.4, 0.25);
         body[i].placement = soa_frame_from_rpy(0.2 * i, 0.1, -0.15 * i, 0.3, 0.1 * i, -0.2);
-        body[i].com[0] = 0.15, body[i].com[1] = 0.05 * i, body[i].com[2] = -0.1;
+        body[i].com[0] = 0.15;
+        body[i].com[1] = 0.05 * i;
+        body[i].com[2] = -0.1;
         body[i].joint.pitch = 0.1;
         if (rows[i].type == SOA_UNIVERSAL) body[i].joint.axis2[1] = 0.4;
     }
@@ -337,19 +411,21 @@ static void same_motion(void **unused) {
         else
             m = every_joint();
         state s = open_state(m, first_seed() + k);
-        for (size_t j = 0; j < s.nv; ++j) s.tau[j] *= k ? 0.1 : 1e-3; /* a bare wrist or foot weighs little */
-        double *q[2] = {zeros(s.nq), zeros(s.nq)}, *v[2] = {zeros(s.nv), zeros(s.nv)}, *qf = zeros(s.nq),
-               *vf = zeros(s.nv);
+        for (size_t j = 0; j < s.nv; ++j)
+            s.tau[j] *= k ? 0.1 : 1e-3; /* a bare wrist or foot weighs little */
+        double *q[2] = {zeros(s.nq), zeros(s.nq)}, *v[2] = {zeros(s.nv), zeros(s.nv)},
+               *qf = zeros(s.nq), *vf = zeros(s.nv);
         const int coarse = 400, levels = 3;
         double between[3], own[3];
-        run(&s, 0, coarse << 5, qf, vf); /* the finest, in ordinary coordinates: stands for the exact motion */
+        /* the finest, in ordinary coordinates: stands for the exact motion */
+        run(&s, 0, coarse << 5, qf, vf);
         for (int l = 0; l < levels; ++l) {
             run(&s, 0, coarse << l, q[0], v[0]);
             run(&s, 1, coarse << l, q[1], v[1]);
             between[l] = apart(&s, q[0], v[0], q[1], v[1]);
             own[l] = apart(&s, qf, vf, q[1], v[1]);
-            printf("  %-12s %4d steps: diagonalised - ordinary %.1e, diagonalised - exact %.1e", names[k], coarse << l,
-                   between[l], own[l]);
+            printf("  %-12s %4d steps: diagonalised - ordinary %.1e, diagonalised - exact %.1e",
+                   names[k], coarse << l, between[l], own[l]);
             if (l) printf(" (order %.2f)", log2(own[l - 1] / own[l]));
             printf("\n");
         }
@@ -358,7 +434,8 @@ static void same_motion(void **unused) {
         printf("  %-12s %4d steps: diagonalised - exact %.1e\n", names[k], coarse << 4, fine);
         const double order = log2(own[1] / own[2]);
         assert_true(order > 3.6 && order < 4.6);
-        assert_true(fine <= 1e-8 && fine <= fmax(own[2] / 100, 1e-11)); /* a quarter of the step: 1/256 */
+        /* a quarter of the step: 1/256 */
+        assert_true(fine <= 1e-8 && fine <= fmax(own[2] / 100, 1e-11));
 
         const soa_model *floating; /* nothing acts: |nu| stays */
         OK(soa_model_with_gravity(m, no_gravity, &floating));
@@ -366,26 +443,36 @@ static void same_motion(void **unused) {
         s = open_state(floating, first_seed() + k);
         memset(s.tau, 0, s.nv * sizeof *s.tau);
         const double loose = run(&s, 1, 200, q[1], v[1]), tight = run(&s, 1, 400, q[1], v[1]);
-        printf("  %-12s no torque, no gravity: |nu| changes by %.1e in 200 steps, %.1e in 400\n", names[k], loose,
-               tight);
+        printf("  %-12s no torque, no gravity: |nu| changes by %.1e in 200 steps, %.1e in 400\n",
+               names[k], loose, tight);
         assert_true(tight <= 1e-7 && (tight <= loose / 8 || tight <= 1e-13));
         close_state(&s);
-        free(q[0]), free(q[1]), free(v[0]), free(v[1]), free(qf), free(vf);
+        free(q[0]);
+        free(q[1]);
+        free(v[0]);
+        free(v[1]);
+        free(qf);
+        free(vf);
     }
 }
 
-/* With friction, springs and rotors: the PUMA 560 as it is, falling; short steps as friction jumps. */
+/* With friction, springs and rotors: the PUMA 560 as it is, falling; short steps as friction
+ * jumps. */
 static void with_friction(void **unused) {
     (void)unused;
     const soa_model *m;
     OK(soa_stock_model_create("puma560", NULL, &m, NULL));
     state s = open_state(m, first_seed());
     double *q[2] = {zeros(s.nq), zeros(s.nq)}, *v[2] = {zeros(s.nv), zeros(s.nv)};
-    for (int diagonal = 0; diagonal < 2; ++diagonal) run(&s, diagonal, 4000, q[diagonal], v[diagonal]);
+    for (int diagonal = 0; diagonal < 2; ++diagonal)
+        run(&s, diagonal, 4000, q[diagonal], v[diagonal]);
     const double d = apart(&s, q[0], v[0], q[1], v[1]);
     printf("  puma560 with friction and rotors, 4000 steps: diagonalised - ordinary %.1e\n", d);
     assert_true(d <= 1e-3); /* where a joint stops, its Coulomb friction jumps within a step */
-    free(q[0]), free(q[1]), free(v[0]), free(v[1]);
+    free(q[0]);
+    free(q[1]);
+    free(v[0]);
+    free(v[1]);
     close_state(&s);
 }
 
@@ -409,10 +496,14 @@ static void linear_time(void **unused) {
             OK(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .tau = s.tau}, nu, v, rate));
             const double mid = seconds();
             OK(soa_aba(m, s.w, s.q, s.v, s.tau, NULL, 0, v));
-            best[0] = fmin(best[0], mid - from), best[1] = fmin(best[1], seconds() - mid);
+            best[0] = fmin(best[0], mid - from);
+            best[1] = fmin(best[1], seconds() - mid);
         }
-        printf("  chain of %5d: nu' and v %.0f ns a joint, soa_aba %.0f ns\n", n, best[0] * 1e9 / n, best[1] * 1e9 / n);
-        free(nu), free(v), free(rate);
+        printf("  chain of %5d: nu' and v %.0f ns a joint, soa_aba %.0f ns\n", n, best[0] * 1e9 / n,
+               best[1] * 1e9 / n);
+        free(nu);
+        free(v);
+        free(rate);
         close_state(&s);
     }
 }
@@ -424,8 +515,10 @@ static void refused(void **unused) {
     state s = open_state(m, 1);
     double *x = zeros(s.nv), *y = zeros(s.nv), *bad = zeros(s.nq);
     const soa_wrench f = {soa_model_frame_count(m), SOA_AXES_WORLD, {0}};
-    for (size_t j = 0; j < s.nv; ++j) y[j] = 7;
-    memcpy(bad, s.q, s.nq * sizeof *bad), bad[2] = NAN;
+    for (size_t j = 0; j < s.nv; ++j)
+        y[j] = 7;
+    memcpy(bad, s.q, s.nq * sizeof *bad);
+    bad[2] = NAN;
     assert_int_equal(soa_mass_factor_mul(NULL, s.w, s.q, SOA_FACTOR_L, x, y), SOA_E_ARGUMENT);
     assert_int_equal(soa_mass_factor_mul(m, NULL, s.q, SOA_FACTOR_L, x, y), SOA_E_ARGUMENT);
     assert_int_equal(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_L, NULL, y), SOA_E_ARGUMENT);
@@ -435,15 +528,23 @@ static void refused(void **unused) {
     assert_int_equal(soa_nu_from_v(m, s.w, bad, x, y), SOA_E_NOT_FINITE);
     assert_int_equal(soa_nu_to_v(m, s.w, s.q, NULL, y), SOA_E_ARGUMENT);
     assert_int_equal(soa_nu_bias(m, s.w, s.q, x, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_nu_force(m, s.w, &(soa_input){.q = s.q, .v = x, .tau = x, .wrenches = &f, .wrench_count = 1}, y), SOA_E_ARGUMENT);
-    assert_int_equal(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .wrench_count = 1}, x, x, y), SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_nu_force(
+            m, s.w, &(soa_input){.q = s.q, .v = x, .tau = x, .wrenches = &f, .wrench_count = 1}, y),
+        SOA_E_ARGUMENT);
+    assert_int_equal(soa_nu_rate(m, s.w, &(soa_input){.q = s.q, .wrench_count = 1}, x, x, y),
+                     SOA_E_ARGUMENT);
     memset(bad, 0, s.nq * sizeof *bad); /* no unit quaternion */
     assert_int_equal(soa_nu_bias(m, s.w, bad, x, y), SOA_E_QUATERNION);
-    for (size_t j = 0; j < s.nv; ++j) assert_true(y[j] == 7);
-    free(x), free(y), free(bad);
+    for (size_t j = 0; j < s.nv; ++j)
+        assert_true(y[j] == 7);
+    free(x);
+    free(y);
+    free(bad);
     close_state(&s);
 
-    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE), soa_body_default("tip", 1, SOA_REVOLUTE)};
+    soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE),
+                              soa_body_default("tip", 1, SOA_REVOLUTE)};
     soa_body_box(&bodies[0], 1, 0.1, 0.2, 0.3);
     soa_model_def def = soa_model_default("massless tip", bodies, 2);
     double two[2] = {1, 2}, out[2] = {7, 7};
@@ -452,20 +553,24 @@ static void refused(void **unused) {
     OK(soa_work_create(m, &w));
     assert_int_equal(soa_nu_bias(m, w, NULL, two, out), SOA_E_HINGE_SINGULAR);
     assert_int_equal(soa_work_failed_body(w), 2);
-    soa_work_free(w), soa_model_free(m);
+    soa_work_free(w);
+    soa_model_free(m);
     soa_body_box(&bodies[1], 1, 0.1, 0.2, 0.3);
-    bodies[1].joint.mimic = 1, bodies[1].joint.mimic_ratio = 2;
+    bodies[1].joint.mimic = 1;
+    bodies[1].joint.mimic_ratio = 2;
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
     assert_int_equal(soa_nu_bias(m, w, NULL, two, out), SOA_E_MIMIC);
     assert_int_equal(soa_mass_factor_mul(m, w, NULL, SOA_FACTOR_L, two, out), SOA_E_MIMIC);
     assert_true(out[0] == 7 && out[1] == 7);
-    soa_work_free(w), soa_model_free(m);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(factors),     cmocka_unit_test(equations),
-                                       cmocka_unit_test(same_motion), cmocka_unit_test(with_friction),
-                                       cmocka_unit_test(linear_time), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors),     cmocka_unit_test(equations),
+        cmocka_unit_test(same_motion), cmocka_unit_test(with_friction),
+        cmocka_unit_test(linear_time), cmocka_unit_test(refused)};
     return cmocka_run_group_tests_name("diagonalised", tests, NULL, NULL);
 }

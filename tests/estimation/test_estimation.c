@@ -27,7 +27,7 @@
 enum { SAMPLES = 60000, MOST_BODIES = 16, MOST_DOF = 24 };
 #define OK(call) assert_int_equal(call, SOA_OK)
 
-/* ---- machines ---------------------------------------------------------------------------------------------------- */
+/* ---- machines -------------------------------------------------------------------------------- */
 static const char *const arms[] = {"arm7", "puma560", "random-ideal:21", "quadruped", "satellite"};
 enum { ARMS = sizeof arms / sizeof *arms };
 
@@ -49,16 +49,20 @@ typedef struct bench {
 /* A = L L' for a positive semi-definite A: zero pivots give zero columns. */
 static void root_of(int n, const double *A, double *L) {
     double d = 0;
-    for (int i = 0; i < n * n; ++i) L[i] = 0;
-    for (int i = 0; i < n; ++i) d = fmax(d, A[(n + 1) * i]);
+    for (int i = 0; i < n * n; ++i)
+        L[i] = 0;
+    for (int i = 0; i < n; ++i)
+        d = fmax(d, A[(n + 1) * i]);
     for (int j = 0; j < n; ++j) {
         double pivot = A[(n + 1) * j];
-        for (int m = 0; m < j; ++m) pivot -= L[n * j + m] * L[n * j + m];
+        for (int m = 0; m < j; ++m)
+            pivot -= L[n * j + m] * L[n * j + m];
         if (!(pivot > 1e-13 * d)) continue;
         L[(n + 1) * j] = sqrt(pivot);
         for (int i = j + 1; i < n; ++i) {
             double x = A[n * i + j];
-            for (int m = 0; m < j; ++m) x -= L[n * i + m] * L[n * j + m];
+            for (int m = 0; m < j; ++m)
+                x -= L[n * i + m] * L[n * j + m];
             L[n * i + j] = x / L[(n + 1) * j];
         }
     }
@@ -77,8 +81,10 @@ static bench open_bench(const char *name, long seed) {
     const double none[3] = {0};
     double pi[10 * MOST_BODIES], step[MOST_DOF], M[36];
     if (soa_stock_model_create(name, NULL, &heavy, &report)) fail_msg("%s: %s", name, report.text);
-    OK(soa_model_with_gravity(heavy, none, &b.m)), soa_model_free(heavy);
-    b.nv = soa_model_nv(b.m), b.nb = soa_model_body_count(b.m);
+    OK(soa_model_with_gravity(heavy, none, &b.m));
+    soa_model_free(heavy);
+    b.nv = soa_model_nv(b.m);
+    b.nb = soa_model_body_count(b.m);
     assert_true(b.nb <= MOST_BODIES && b.nv <= MOST_DOF && soa_model_nq(b.m) <= 64);
     OK(soa_work_create(b.m, &b.w));
     OK(soa_machine_create(b.m, NULL, 0, &b.machine, &report));
@@ -91,15 +97,24 @@ static bench open_bench(const char *name, long seed) {
     for (int i = 1; i <= b.nb; ++i) {
         soa_body_info info, carrier;
         soa_frame F, C = soa_frame_identity();
-        OK(soa_model_body(b.m, i, &info)), OK(soa_pose(b.m, b.w, info.frame, &F));
-        if (info.parent) OK(soa_model_body(b.m, info.parent, &carrier)), OK(soa_pose(b.m, b.w, carrier.frame, &C));
-        C = soa_frame_inverse(&C), b.X[i] = soa_frame_compose(&C, &F);
-        b.parent[i] = info.parent, b.iv[i] = info.v_index;
-        rigid(pi + 10 * (i - 1), M), root_of(6, M, b.root[i]);
-        for (int c = 0; c < info.nv; ++c) b.noise[info.v_index + c] = fabs(info.gear_ratio) * sqrt(info.rotor_inertia);
+        OK(soa_model_body(b.m, i, &info));
+        OK(soa_pose(b.m, b.w, info.frame, &F));
+        if (info.parent) {
+            OK(soa_model_body(b.m, info.parent, &carrier));
+            OK(soa_pose(b.m, b.w, carrier.frame, &C));
+        }
+        C = soa_frame_inverse(&C);
+        b.X[i] = soa_frame_compose(&C, &F);
+        b.parent[i] = info.parent;
+        b.iv[i] = info.v_index;
+        rigid(pi + 10 * (i - 1), M);
+        root_of(6, M, b.root[i]);
+        for (int c = 0; c < info.nv; ++c)
+            b.noise[info.v_index + c] = fabs(info.gear_ratio) * sqrt(info.rotor_inertia);
         roll_many(&d, -1, 1, 6, b.b[i]);
         b.push[i - 1] = (soa_wrench){.frame = info.frame, .axes = SOA_AXES_BODY};
-        for (int c = 0; c < 6; ++c) b.push[i - 1].value[c] = -b.b[i][c];
+        for (int c = 0; c < 6; ++c)
+            b.push[i - 1].value[c] = -b.b[i][c];
     }
     OK(soa_smoother(b.m, b.w, b.q, NULL, NULL, NULL, 0));
     for (int i = 1; i <= b.nb; ++i) {
@@ -110,14 +125,17 @@ static bench open_bench(const char *name, long seed) {
     return b;
 }
 static void close_bench(bench *b) {
-    soa_machine_free(b->machine), soa_work_free(b->w), soa_model_free(b->m);
+    soa_machine_free(b->machine);
+    soa_work_free(b->w);
+    soa_model_free(b->m);
 }
 
-/* ---- the same covariances exactly, by dense matrices ------------------------------------------------------------- */
+/* ---- the same covariances exactly, by dense matrices ----------------------------------------- */
 static double *dense(bench *b, const char *text) {
     const soa_expr *e = NULL;
     char message[600];
-    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK)
+        fail_msg("%s", message);
     double *x = calloc((size_t)soa_machine_space_size(b->machine, soa_expr_codomain(e)) *
                                (size_t)soa_machine_space_size(b->machine, soa_expr_domain(e)) +
                            1,
@@ -129,25 +147,30 @@ static double *dense(bench *b, const char *text) {
 static void diagonal_block(const double *A, int nb, int body, double out[36]) {
     for (int r = 0; r < 6; ++r)
         for (int c = 0; c < 6; ++c)
-            out[6 * r + c] = A[(size_t)(6 * body - 6 + r) * (size_t)(6 * nb) + (size_t)(6 * body - 6 + c)];
+            out[6 * r + c] =
+                A[(size_t)(6 * body - 6 + r) * (size_t)(6 * nb) + (size_t)(6 * body - 6 + c)];
 }
 /* P - P Delta P */
 static void smoothed_by(const double P[36], const double Delta[36], double out[36]) {
     double T[36];
     for (int i = 0; i < 36; ++i) {
         T[i] = 0;
-        for (int k = 0; k < 6; ++k) T[i] += P[6 * (i / 6) + k] * Delta[6 * k + i % 6];
+        for (int k = 0; k < 6; ++k)
+            T[i] += P[6 * (i / 6) + k] * Delta[6 * k + i % 6];
     }
     for (int i = 0; i < 36; ++i) {
         out[i] = P[i];
-        for (int k = 0; k < 6; ++k) out[i] -= T[6 * (i / 6) + k] * P[6 * k + i % 6];
+        for (int k = 0; k < 6; ++k)
+            out[i] -= T[6 * (i / 6) + k] * P[6 * k + i % 6];
     }
 }
 /* Differences of inertias cancel: their errors count against the inertia itself. */
 static double against(const double *got, const double *want, const double *scale, size_t n) {
     double size = 1e-3, worst = 0;
-    for (size_t i = 0; i < n; ++i) size = fmax(size, fabs(scale[i]));
-    for (size_t i = 0; i < n; ++i) worst = !(fabs(got[i] - want[i]) <= worst) ? fabs(got[i] - want[i]) : worst;
+    for (size_t i = 0; i < n; ++i)
+        size = fmax(size, fabs(scale[i]));
+    for (size_t i = 0; i < n; ++i)
+        worst = !(fabs(got[i] - want[i]) <= worst) ? fabs(got[i] - want[i]) : worst;
     return worst / size;
 }
 static void exact_covariances(void **state) {
@@ -170,14 +193,16 @@ static void exact_covariances(void **state) {
         snprintf(name, sizeof name, "random-ideal:%d", 20 + k);
         const soa_model *probe = NULL; /* of the random trees those that fit */
         OK(soa_stock_model_create(k < ARMS ? arms[k] : name, NULL, &probe, NULL));
-        const int fits = soa_model_body_count(probe) <= MOST_BODIES && soa_model_nv(probe) <= MOST_DOF;
+        const int fits =
+            soa_model_body_count(probe) <= MOST_BODIES && soa_model_nv(probe) <= MOST_DOF;
         soa_model_free(probe);
         if (!fits) continue;
         bench b = open_bench(k < ARMS ? arms[k] : name, first_seed() + k);
         const size_t n = (size_t)b.nv, links = 6 * (size_t)b.nb;
         double *mass = calloc(n * n, 8), *J = calloc(6 * n, 8), *T = calloc(6 * n, 8), block[36];
         double *y = dense(&b, "Mass"), *white = dense(&b, "(I - H psi K) Mass (I - H psi K)'"),
-               *predicted = dense(&b, "psi (M + K Jr K') psi'"), *costate = dense(&b, "psi' H' inv(D) H psi"),
+               *predicted = dense(&b, "psi (M + K Jr K') psi'"),
+               *costate = dense(&b, "psi' H' inv(D) H psi"),
                *gain = dense(&b, "phi M phi' H' inv(Mass)"), *total = dense(&b, "phi M phi'"),
                *cross = dense(&b, "H phi M phi'");
         OK(soa_crba(b.m, b.w, b.q, mass));
@@ -186,13 +211,16 @@ static void exact_covariances(void **state) {
         for (int i = 1; i <= b.nb; ++i)
             for (int r = 0; r < b.s[i].nv; ++r)
                 for (int c = 0; c < b.s[i].nv; ++c)
-                    D[(size_t)(b.iv[i] + r) * n + (size_t)(b.iv[i] + c)] = b.s[i].D[b.s[i].nv * r + c];
+                    D[(size_t)(b.iv[i] + r) * n + (size_t)(b.iv[i] + c)] =
+                        b.s[i].D[b.s[i].nv * r + c];
         note(w + WHITE, relative(white, D, n * n), first_seed() + k);
-        double *smooth = calloc(links * links, 8); /* phi M phi' - (phi M phi' H' mass^-1) H phi M phi' */
+        /* phi M phi' - (phi M phi' H' mass^-1) H phi M phi' */
+        double *smooth = calloc(links * links, 8);
         for (size_t r = 0; r < links; ++r)
             for (size_t c = 0; c < links; ++c) {
                 double x = total[links * r + c];
-                for (size_t j = 0; j < n; ++j) x -= gain[n * r + j] * cross[links * j + c];
+                for (size_t j = 0; j < n; ++j)
+                    x -= gain[n * r + j] * cross[links * j + c];
                 smooth[links * r + c] = x;
             }
         for (int i = 1; i <= b.nb; ++i) {
@@ -204,25 +232,30 @@ static void exact_covariances(void **state) {
                 for (int c = 0; c < s->nv; ++c) {
                     const double sd = b.noise[b.iv[i] + r];
                     double x = r == c ? sd * sd : 0;
-                    for (int p = 0; p < 36; ++p) x += s->H[6 * r + p / 6] * block[p] * s->H[6 * c + p % 6];
-                    note(w + INNOVATION, fabs(x - s->D[s->nv * r + c]) / fmax(1e-3, fabs(s->D[0])), first_seed() + k);
+                    for (int p = 0; p < 36; ++p)
+                        x += s->H[6 * r + p / 6] * block[p] * s->H[6 * c + p % 6];
+                    note(w + INNOVATION, fabs(x - s->D[s->nv * r + c]) / fmax(1e-3, fabs(s->D[0])),
+                         first_seed() + k);
                 }
             /* x - z+ = (I - G H)(x - z-) - G noise */
             double F[36], T2[36], plus_sum[36];
             for (int p = 0; p < 36; ++p) {
                 F[p] = p % 7 == 0;
-                for (int r = 0; r < s->nv; ++r) F[p] -= s->gain[s->nv * (p / 6) + r] * s->H[6 * r + p % 6];
+                for (int r = 0; r < s->nv; ++r)
+                    F[p] -= s->gain[s->nv * (p / 6) + r] * s->H[6 * r + p % 6];
             }
             for (int p = 0; p < 36; ++p) {
                 T2[p] = 0;
-                for (int m = 0; m < 6; ++m) T2[p] += F[6 * (p / 6) + m] * block[6 * m + p % 6];
+                for (int m = 0; m < 6; ++m)
+                    T2[p] += F[6 * (p / 6) + m] * block[6 * m + p % 6];
             }
             for (int p = 0; p < 36; ++p) {
                 plus_sum[p] = 0;
-                for (int m = 0; m < 6; ++m) plus_sum[p] += T2[6 * (p / 6) + m] * F[6 * (p % 6) + m];
+                for (int m = 0; m < 6; ++m)
+                    plus_sum[p] += T2[6 * (p / 6) + m] * F[6 * (p % 6) + m];
                 for (int r = 0; r < s->nv; ++r)
-                    plus_sum[p] += s->gain[s->nv * (p / 6) + r] * s->gain[s->nv * (p % 6) + r] * b.noise[b.iv[i] + r] *
-                                   b.noise[b.iv[i] + r];
+                    plus_sum[p] += s->gain[s->nv * (p / 6) + r] * s->gain[s->nv * (p % 6) + r] *
+                                   b.noise[b.iv[i] + r] * b.noise[b.iv[i] + r];
             }
             note(w + FILTERED, against(s->P_plus, plus_sum, s->P_minus, 36), first_seed() + k);
             diagonal_block(costate, b.nb, i, block);
@@ -230,28 +263,43 @@ static void exact_covariances(void **state) {
             diagonal_block(smooth, b.nb, i, block);
             diagonal_block(total, b.nb, i, F);
             note(w + SMOOTHED, against(b.S[i], block, F, 36), first_seed() + k);
-            smoothed_by(s->P_minus, b.Dm[i], minus), smoothed_by(s->P_plus, b.Dp[i], plus);
+            smoothed_by(s->P_minus, b.Dm[i], minus);
+            smoothed_by(s->P_plus, b.Dp[i], plus);
             note(w + SIDES, against(minus, plus, s->P_minus, 36), first_seed() + k);
             soa_body_info info;
             OK(soa_model_body(b.m, i, &info));
             OK(soa_minv(b.m, b.w, b.q, mass));
-            OK(soa_kinematics(b.m, b.w, b.q, NULL, NULL)), OK(soa_jacobian(b.m, b.w, info.frame, SOA_AXES_BODY, J));
+            OK(soa_kinematics(b.m, b.w, b.q, NULL, NULL));
+            OK(soa_jacobian(b.m, b.w, info.frame, SOA_AXES_BODY, J));
             for (int p = 0; p < 36; ++p) {
                 block[p] = 0;
                 for (size_t r = 0; r < n; ++r)
                     for (size_t c = 0; c < n; ++c)
-                        block[p] += J[n * (size_t)(p / 6) + r] * mass[n * r + c] * J[n * (size_t)(p % 6) + c];
+                        block[p] += J[n * (size_t)(p / 6) + r] * mass[n * r + c] *
+                                    J[n * (size_t)(p % 6) + c];
             }
             note(w + OMEGA, relative(b.Dm[i], block, 36), first_seed() + k);
         }
-        free(mass), free(J), free(T), free(y), free(white), free(predicted), free(costate), free(gain), free(total),
-            free(cross), free(D), free(smooth);
+        free(mass);
+        free(J);
+        free(T);
+        free(y);
+        free(white);
+        free(predicted);
+        free(costate);
+        free(gain);
+        free(total);
+        free(cross);
+        free(D);
+        free(smooth);
         close_bench(&b);
     }
-    for (int i = 0; i < COUNT; ++i) conclude(names[i], w + i, 1e-11);
+    for (int i = 0; i < COUNT; ++i)
+        conclude(names[i], w + i, 1e-11);
 }
 
-/* Innovations: ours are R87 (40) and FD4, which is FD1's value plus H P phi' a.  FO00's are ours less H P a. */
+/* Innovations: ours are R87 (40) and FD4, which is FD1's value plus H P phi' a.  FO00's are ours
+ * less H P a. */
 static void three_values(void **state) {
     (void)state;
     worst_case w = {0}, apart = {0};
@@ -261,35 +309,51 @@ static void three_values(void **state) {
         soa_work *work;
         const soa_read_options ideal = {.ideal = 1};
         OK(soa_stock_model_create(arms[k], &ideal, &m, NULL));
-        OK(soa_machine_create(m, NULL, 0, &machine, NULL)), OK(soa_work_create(m, &work));
+        OK(soa_machine_create(m, NULL, 0, &machine, NULL));
+        OK(soa_work_create(m, &work));
         const size_t n = (size_t)soa_model_nv(m);
-        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8), *e = calloc(n, 8);
+        double *q = calloc((size_t)soa_model_nq(m), 8), *v = calloc(n, 8), *tau = calloc(n, 8),
+               *e = calloc(n, 8);
         dice d = {(uint64_t)(first_seed() + k) * 7};
-        soa_q_neutral(m, q), roll_many(&d, -1, 1, n, v), OK(soa_q_integrate(m, q, v, 1, q));
-        roll_many(&d, -1, 1, n, v), roll_many(&d, -1, 1, n, tau);
+        soa_q_neutral(m, q);
+        roll_many(&d, -1, 1, n, v);
+        OK(soa_q_integrate(m, q, v, 1, q));
+        roll_many(&d, -1, 1, n, v);
+        roll_many(&d, -1, 1, n, tau);
         OK(soa_machine_set_state(machine, q, v, NULL, tau, NULL, NULL, 0));
         OK(soa_smoother(m, work, q, v, tau, NULL, 0));
         for (int i = 1; i <= soa_model_body_count(m); ++i) {
             soa_smoothed s;
             soa_body_info info;
-            OK(soa_smoother_read(m, work, i, &s)), OK(soa_model_body(m, i, &info));
+            OK(soa_smoother_read(m, work, i, &s));
+            OK(soa_model_body(m, i, &info));
             memcpy(e + info.v_index, s.innovation, (size_t)s.nv * sizeof *e);
         }
         bench b = {.machine = machine};
         /* a holds gravity at the roots; there our filter leaves it to the smoother: a - E g */
-        double *fd1 = dense(&b, "(I - H psi K) (T - H phi (M phi' a + b))"), *more = dense(&b, "H P phi' a");
+        double *fd1 = dense(&b, "(I - H psi K) (T - H phi (M phi' a + b))"),
+               *more = dense(&b, "H P phi' a");
         double *sum = calloc(n, 8);
-        for (size_t j = 0; j < n; ++j) sum[j] = fd1[j] + more[j];
+        for (size_t j = 0; j < n; ++j)
+            sum[j] = fd1[j] + more[j];
         note(&w, relative(e, sum, n), first_seed() + k);
         note(&apart, 1 / relative(e, fd1, n), first_seed() + k);
-        free(q), free(v), free(tau), free(e), free(fd1), free(more), free(sum);
-        soa_machine_free(machine), soa_work_free(work), soa_model_free(m);
+        free(q);
+        free(v);
+        free(tau);
+        free(e);
+        free(fd1);
+        free(more);
+        free(sum);
+        soa_machine_free(machine);
+        soa_work_free(work);
+        soa_model_free(m);
     }
     conclude("innovations: R87 (40) = FD1's + H P phi' a", &w, 1e-11);
     conclude("  and differ from FD1's (1 / difference)", &apart, 1e4);
 }
 
-/* ---- Monte Carlo ------------------------------------------------------------------------------------------------- */
+/* ---- Monte Carlo ----------------------------------------------------------------------------- */
 static double gauss(dice *d) { /* Box and Muller, one of the pair */
     return sqrt(-2 * log(1 - roll(d, 0, 1))) * cos(6.283185307179586 * roll(d, 0, 1));
 }
@@ -323,39 +387,49 @@ static const char *const check_names[CHECKS] = {
     "R87 (60) smoothed error has nothing to do with the data",
 };
 typedef struct verdict {
-    double worst, wrong; /* largest |u|; smallest of the largest |u| for covariances 1.1 and 0.9 times as large */
+    double worst, wrong; /* largest |u|; smallest of the largest |u| for covariances 1.1 and 0.9
+                          * times as large */
     long entries;
 } verdict;
 static verdict verdicts[CHECKS];
 
-/* The largest |u| of an n x m table of sums of products against its expectation C (NULL: zero), for variables with
- * variances A (n) and B (m).  Variables without variance (below 1e-9 of `size`) must have none in the sample.        */
-static double deviation(int n, int m, const double *sums, const double *C, double factor, const double *A,
-                        const double *size_a, const double *B, const double *size_b, long *entries) {
+/* The largest |u| of an n x m table of sums of products against its expectation C (NULL: zero), for
+ * variables with variances A (n) and B (m).  Variables without variance (below 1e-9 of `size`) must
+ * have none in the sample. */
+static double deviation(int n, int m, const double *sums, const double *C, double factor,
+                        const double *A, const double *size_a, const double *B,
+                        const double *size_b, long *entries) {
     double worst = 0;
     for (int i = 0; i < n; ++i)
         for (int j = 0; j < m; ++j) {
             const double c = sums[m * i + j] / SAMPLES, want = C ? factor * C[m * i + j] : 0;
             const int still = !(A[i] > 1e-9 * size_a[i]) || !(B[j] > 1e-9 * size_b[j]);
             const double var = (factor * factor * A[i] * B[j] + want * want) / SAMPLES;
-            const double u =
-                still ? (fabs(c) <= 1e-8 * sqrt(size_a[i] * size_b[j]) + 1e-12 ? 0 : 1e9) : fabs(c - want) / sqrt(var);
+            double u;
+            if (still) {
+                u = fabs(c) <= 1e-8 * sqrt(size_a[i] * size_b[j]) + 1e-12 ? 0 : 1e9;
+            } else {
+                u = fabs(c - want) / sqrt(var);
+            }
             if (!(u <= worst)) worst = u;
             if (entries) ++*entries;
         }
     return worst;
 }
 static void diagonal(int n, const double *C, double *d) {
-    for (int i = 0; i < n; ++i) d[i] = C[(n + 1) * i];
+    for (int i = 0; i < n; ++i)
+        d[i] = C[(n + 1) * i];
 }
 /* A covariance: also what a wrong factor would have given. */
 static void judge(int which, int n, const double *sums, const double *C, const double *size_of) {
     double A[MOST_DOF + 6], size[MOST_DOF + 6];
-    diagonal(n, C, A), diagonal(n, size_of, size);
+    diagonal(n, C, A);
+    diagonal(n, size_of, size);
     const double u = deviation(n, n, sums, C, 1, A, size, A, size, &verdicts[which].entries);
     if (!(u <= verdicts[which].worst)) verdicts[which].worst = u;
     double most = 0;
-    for (int i = 0; i < n; ++i) most = fmax(most, A[i] > 1e-9 * size[i] ? 1 : 0);
+    for (int i = 0; i < n; ++i)
+        most = fmax(most, A[i] > 1e-9 * size[i] ? 1 : 0);
     if (most == 0) return; /* nothing varies: no factor to be wrong */
     for (int f = 0; f < 2; ++f) {
         const double bad = deviation(n, n, sums, C, f ? 1.1 : 0.9, A, size, A, size, NULL);
@@ -363,74 +437,107 @@ static void judge(int which, int n, const double *sums, const double *C, const d
     }
 }
 /* Two sets of variables that should have no correlation. */
-static void judge_cross(int which, int n, int m, const double *sums, const double *CA, const double *size_a,
-                        const double *CB, int stride_b, const double *size_b) {
+static void judge_cross(int which, int n, int m, const double *sums, const double *CA,
+                        const double *size_a, const double *CB, int stride_b,
+                        const double *size_b) {
     double A[6], sa[6], B[MOST_DOF], sb[MOST_DOF];
-    diagonal(n, CA, A), diagonal(n, size_a, sa);
-    for (int j = 0; j < m; ++j) B[j] = CB[(stride_b + 1) * j], sb[j] = size_b[(stride_b + 1) * j];
+    diagonal(n, CA, A);
+    diagonal(n, size_a, sa);
+    for (int j = 0; j < m; ++j) {
+        B[j] = CB[(stride_b + 1) * j];
+        sb[j] = size_b[(stride_b + 1) * j];
+    }
     const double u = deviation(n, m, sums, NULL, 1, A, sa, B, sb, &verdicts[which].entries);
     if (!(u <= verdicts[which].worst)) verdicts[which].worst = u;
 }
 static void gather(int n, int m, const double *a, const double *b, double *sums) {
     for (int i = 0; i < n; ++i)
-        for (int j = 0; j < m; ++j) sums[m * i + j] += a[i] * b[j];
+        for (int j = 0; j < m; ++j)
+            sums[m * i + j] += a[i] * b[j];
 }
 static int outboard(const bench *b, int j, int k) { /* j is k or a descendant of k */
-    while (j > k) j = b->parent[j];
+    while (j > k)
+        j = b->parent[j];
     return j == k;
 }
 
 static void sample_machine(const char *name, long seed) {
     bench b = open_bench(name, seed);
-    static double yy[MOST_DOF * MOST_DOF], model[MOST_DOF * MOST_DOF], ee[MOST_DOF * MOST_DOF], mean[MOST_DOF];
-    static double pp[MOST_BODIES + 1][36], ff[MOST_BODIES + 1][36], ll[MOST_BODIES + 1][36], ss[MOST_BODIES + 1][36];
+    static double yy[MOST_DOF * MOST_DOF], model[MOST_DOF * MOST_DOF], ee[MOST_DOF * MOST_DOF],
+        mean[MOST_DOF];
+    static double pp[MOST_BODIES + 1][36], ff[MOST_BODIES + 1][36], ll[MOST_BODIES + 1][36],
+        ss[MOST_BODIES + 1][36];
     static double past[MOST_BODIES + 1][6 * MOST_DOF], present[MOST_BODIES + 1][6 * MOST_DOF],
         data[MOST_BODIES + 1][6 * MOST_DOF];
-    memset(yy, 0, sizeof yy), memset(model, 0, sizeof model), memset(ee, 0, sizeof ee), memset(mean, 0, sizeof mean);
-    memset(pp, 0, sizeof pp), memset(ff, 0, sizeof ff), memset(ll, 0, sizeof ll), memset(ss, 0, sizeof ss);
-    memset(past, 0, sizeof past), memset(present, 0, sizeof present), memset(data, 0, sizeof data);
+    memset(yy, 0, sizeof yy);
+    memset(model, 0, sizeof model);
+    memset(ee, 0, sizeof ee);
+    memset(mean, 0, sizeof mean);
+    memset(pp, 0, sizeof pp);
+    memset(ff, 0, sizeof ff);
+    memset(ll, 0, sizeof ll);
+    memset(ss, 0, sizeof ss);
+    memset(past, 0, sizeof past);
+    memset(present, 0, sizeof present);
+    memset(data, 0, sizeof data);
     const int nv = b.nv;
     double Droot[MOST_BODIES + 1][36], expected[MOST_DOF] = {0}, x[MOST_BODIES + 1][6];
     memset(x, 0, sizeof x);
     for (int i = b.nb; i >= 1; --i) { /* E y = H phi b, (4.3) with b for w */
         double up[6];
         root_of(b.s[i].nv, b.s[i].D, Droot[i]);
-        for (int c = 0; c < 6; ++c) x[i][c] += b.b[i][c];
+        for (int c = 0; c < 6; ++c)
+            x[i][c] += b.b[i][c];
         for (int r = 0; r < b.s[i].nv; ++r)
-            for (int c = 0; c < 6; ++c) expected[b.iv[i] + r] += b.s[i].H[6 * r + c] * x[i][c];
+            for (int c = 0; c < 6; ++c)
+                expected[b.iv[i] + r] += b.s[i].H[6 * r + c] * x[i][c];
         soa_frame_force_to_parent(&b.X[i], x[i], up);
-        for (int c = 0; c < 6; ++c) x[b.parent[i]][c] += up[c];
+        for (int c = 0; c < 6; ++c)
+            x[b.parent[i]][c] += up[c];
     }
     dice d = {(uint64_t)seed * 1000003};
     for (long n = 0; n < SAMPLES; ++n) {
-        double y[MOST_DOF] = {0}, e[MOST_DOF], innovated[MOST_DOF] = {0}, zhat[MOST_BODIES + 1][6], centred[MOST_DOF];
-        memset(x, 0, sizeof x), memset(zhat, 0, sizeof zhat);
+        double y[MOST_DOF] = {0}, e[MOST_DOF], innovated[MOST_DOF] = {0}, zhat[MOST_BODIES + 1][6],
+               centred[MOST_DOF];
+        memset(x, 0, sizeof x);
+        memset(zhat, 0, sizeof zhat);
         for (int i = b.nb; i >= 1; --i) {
             const soa_smoothed *s = b.s + i;
             double xi[6], up[6], eps[6];
-            for (int c = 0; c < 6; ++c) xi[c] = gauss(&d);
-            for (int r = 0; r < 6; ++r) { /* x(k) = sum phi x + w(k)            RK88-I (4.3), R87 (52) */
+            for (int c = 0; c < 6; ++c)
+                xi[c] = gauss(&d);
+            /* x(k) = sum phi x + w(k)            RK88-I (4.3), R87 (52) */
+            for (int r = 0; r < 6; ++r) {
                 x[i][r] += b.b[i][r];
-                for (int c = 0; c <= r; ++c) x[i][r] += b.root[i][6 * r + c] * xi[c];
+                for (int c = 0; c <= r; ++c)
+                    x[i][r] += b.root[i][6 * r + c] * xi[c];
             }
             for (int r = 0; r < s->nv; ++r) { /* y(k) = H x + noise */
-                for (int c = 0; c < 6; ++c) y[b.iv[i] + r] += s->H[6 * r + c] * x[i][c];
+                for (int c = 0; c < 6; ++c)
+                    y[b.iv[i] + r] += s->H[6 * r + c] * x[i][c];
                 y[b.iv[i] + r] += b.noise[b.iv[i] + r] * gauss(&d);
             }
             soa_frame_force_to_parent(&b.X[i], x[i], up);
-            for (int c = 0; c < 6; ++c) x[b.parent[i]][c] += up[c];
-            /* the innovations model, from its own noise: y = H zhat + eps, zhat <- phi (zhat + G eps)  (4.13) */
-            for (int r = 0; r < s->nv; ++r) xi[r] = gauss(&d);
+            for (int c = 0; c < 6; ++c)
+                x[b.parent[i]][c] += up[c];
+            /* the innovations model, from its own noise: y = H zhat + eps, zhat <- phi (zhat + G
+             * eps)  (4.13) */
+            for (int r = 0; r < s->nv; ++r)
+                xi[r] = gauss(&d);
             for (int r = 0; r < s->nv; ++r) {
                 eps[r] = 0;
-                for (int c = 0; c <= r; ++c) eps[r] += Droot[i][s->nv * r + c] * xi[c];
+                for (int c = 0; c <= r; ++c)
+                    eps[r] += Droot[i][s->nv * r + c] * xi[c];
                 innovated[b.iv[i] + r] = eps[r];
-                for (int c = 0; c < 6; ++c) innovated[b.iv[i] + r] += s->H[6 * r + c] * zhat[i][c];
+                for (int c = 0; c < 6; ++c)
+                    innovated[b.iv[i] + r] += s->H[6 * r + c] * zhat[i][c];
             }
             for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < s->nv; ++c) zhat[i][r] += s->gain[s->nv * r + c] * eps[c];
+                for (int c = 0; c < s->nv; ++c)
+                    zhat[i][r] += s->gain[s->nv * r + c] * eps[c];
             soa_frame_force_to_parent(&b.X[i], zhat[i], up);
-            for (int c = 0; c < 6; ++c) zhat[b.parent[i]][c] += up[c];
+            for (int c = 0; c < 6; ++c)
+                zhat[b.parent[i]][c] += up[c];
         }
         OK(soa_smoother(b.m, b.w, b.q, NULL, y, b.push, b.nb));
         static soa_smoothed s[MOST_BODIES + 1];
@@ -438,17 +545,26 @@ static void sample_machine(const char *name, long seed) {
             OK(soa_smoother_read(b.m, b.w, i, s + i));
             memcpy(e + b.iv[i], s[i].innovation, (size_t)s[i].nv * sizeof *e);
         }
-        for (int j = 0; j < nv; ++j) centred[j] = y[j] - expected[j], mean[j] += e[j];
-        gather(nv, nv, centred, centred, yy), gather(nv, nv, innovated, innovated, model), gather(nv, nv, e, e, ee);
+        for (int j = 0; j < nv; ++j) {
+            centred[j] = y[j] - expected[j];
+            mean[j] += e[j];
+        }
+        gather(nv, nv, centred, centred, yy);
+        gather(nv, nv, innovated, innovated, model);
+        gather(nv, nv, e, e, ee);
         for (int i = 1; i <= b.nb; ++i) {
             double predicted[6], filtered[6], smoothed[6];
             for (int c = 0; c < 6; ++c) {
-                predicted[c] = x[i][c] - s[i].z_minus[c], filtered[c] = x[i][c] - s[i].z_plus[c];
+                predicted[c] = x[i][c] - s[i].z_minus[c];
+                filtered[c] = x[i][c] - s[i].z_plus[c];
                 smoothed[c] = x[i][c] - s[i].x_minus[c]; /* xhat = z + P lambda (61) */
             }
-            gather(6, 6, predicted, predicted, pp[i]), gather(6, 6, filtered, filtered, ff[i]);
-            gather(6, 6, s[i].lambda_minus, s[i].lambda_minus, ll[i]), gather(6, 6, smoothed, smoothed, ss[i]);
-            gather(6, nv, predicted, centred, past[i]), gather(6, nv, filtered, centred, present[i]);
+            gather(6, 6, predicted, predicted, pp[i]);
+            gather(6, 6, filtered, filtered, ff[i]);
+            gather(6, 6, s[i].lambda_minus, s[i].lambda_minus, ll[i]);
+            gather(6, 6, smoothed, smoothed, ss[i]);
+            gather(6, nv, predicted, centred, past[i]);
+            gather(6, nv, filtered, centred, present[i]);
             gather(6, nv, smoothed, centred, data[i]);
         }
     }
@@ -456,27 +572,36 @@ static void sample_machine(const char *name, long seed) {
     OK(soa_crba(b.m, b.w, b.q, mass));
     for (int i = 1; i <= b.nb; ++i)
         for (int r = 0; r < b.s[i].nv; ++r)
-            for (int c = 0; c < b.s[i].nv; ++c) D[nv * (b.iv[i] + r) + b.iv[i] + c] = b.s[i].D[b.s[i].nv * r + c];
-    judge(OUTPUT, nv, yy, mass, mass), judge(MODEL, nv, model, mass, mass), judge(WHITENESS, nv, ee, D, D);
-    for (int j = 0; j < nv; ++j) { /* a mean has variance D / n: as one more product with the number 1 */
+            for (int c = 0; c < b.s[i].nv; ++c)
+                D[nv * (b.iv[i] + r) + b.iv[i] + c] = b.s[i].D[b.s[i].nv * r + c];
+    judge(OUTPUT, nv, yy, mass, mass);
+    judge(MODEL, nv, model, mass, mass);
+    judge(WHITENESS, nv, ee, D, D);
+    /* a mean has variance D / n: as one more product with the number 1 */
+    for (int j = 0; j < nv; ++j) {
         const double u = fabs(mean[j] / one) / sqrt(D[(nv + 1) * j] / one);
         if (!(u <= verdicts[MEAN].worst)) verdicts[MEAN].worst = u;
         ++verdicts[MEAN].entries;
     }
     for (int i = 1; i <= b.nb; ++i) {
         const soa_smoothed *s = b.s + i;
-        judge(PREDICTION, 6, pp[i], s->P_minus, s->P_minus), judge(UPDATE, 6, ff[i], s->P_plus, s->P_minus);
-        judge(COSTATES, 6, ll[i], b.Dm[i], b.Dm[i]), judge(SMOOTHING, 6, ss[i], b.S[i], s->P_minus);
+        judge(PREDICTION, 6, pp[i], s->P_minus, s->P_minus);
+        judge(UPDATE, 6, ff[i], s->P_plus, s->P_minus);
+        judge(COSTATES, 6, ll[i], b.Dm[i], b.Dm[i]);
+        judge(SMOOTHING, 6, ss[i], b.S[i], s->P_minus);
         judge_cross(SMOOTHING_DATA, 6, nv, data[i], b.S[i], s->P_minus, mass, nv, mass);
-        for (int j = i; j <= b.nb; ++j) { /* measurements outboard of joint i; with its own for the filtered error */
+        /* measurements outboard of joint i; with its own for the filtered error */
+        for (int j = i; j <= b.nb; ++j) {
             double few[36];
             const int m = b.s[j].nv;
             if (!outboard(&b, j, i)) continue;
             const double *at = mass + (nv + 1) * b.iv[j];
-            for (int r = 0; r < 6 * m; ++r) few[r] = present[i][nv * (r / m) + b.iv[j] + r % m];
+            for (int r = 0; r < 6 * m; ++r)
+                few[r] = present[i][nv * (r / m) + b.iv[j] + r % m];
             judge_cross(UPDATE_PAST, 6, m, few, s->P_plus, s->P_minus, at, nv, at);
             if (j == i) continue;
-            for (int r = 0; r < 6 * m; ++r) few[r] = past[i][nv * (r / m) + b.iv[j] + r % m];
+            for (int r = 0; r < 6 * m; ++r)
+                few[r] = past[i][nv * (r / m) + b.iv[j] + r % m];
             judge_cross(PREDICTION_PAST, 6, m, few, s->P_minus, s->P_minus, at, nv, at);
         }
     }
@@ -487,8 +612,10 @@ static void monte_carlo(void **state) {
     (void)state;
     static const char *const machines[] = {"arm7", "puma560", "random-ideal:33", "quadruped"};
     long entries = 0;
-    for (size_t i = 0; i < sizeof machines / sizeof *machines; ++i) sample_machine(machines[i], first_seed() + (long)i);
-    for (int c = 0; c < CHECKS; ++c) entries += verdicts[c].entries;
+    for (size_t i = 0; i < sizeof machines / sizeof *machines; ++i)
+        sample_machine(machines[i], first_seed() + (long)i);
+    for (int c = 0; c < CHECKS; ++c)
+        entries += verdicts[c].entries;
     double low = 0, high = 20; /* entries erfc(t / sqrt 2) = 1e-4 */
     while (high - low > 1e-6) {
         const double t = (low + high) / 2;
@@ -497,22 +624,26 @@ static void monte_carlo(void **state) {
         else
             high = t;
     }
-    printf("  seed %ld, %d samples, %ld entries: all within %.2f standard deviations but once in 10,000 seeds\n",
+    printf("  seed %ld, %d samples, %ld entries: all within %.2f standard deviations but once in "
+           "10,000 seeds\n",
            first_seed(), SAMPLES, entries, high);
     for (int c = 0; c < CHECKS; ++c) {
-        printf("  %-58s largest deviation %.2f of %ld", check_names[c], verdicts[c].worst, verdicts[c].entries);
-        if (verdicts[c].wrong > 0) printf("; a factor 1.1 or 0.9 would give %.1f", verdicts[c].wrong);
+        printf("  %-58s largest deviation %.2f of %ld", check_names[c], verdicts[c].worst,
+               verdicts[c].entries);
+        if (verdicts[c].wrong > 0)
+            printf("; a factor 1.1 or 0.9 would give %.1f", verdicts[c].wrong);
         printf("\n");
         assert_true(verdicts[c].entries > 0);
         assert_true(verdicts[c].worst <= high);
-        if (c == OUTPUT || c == MODEL || c == WHITENESS || c == PREDICTION || c == UPDATE || c == COSTATES ||
-            c == SMOOTHING)
+        if (c == OUTPUT || c == MODEL || c == WHITENESS || c == PREDICTION || c == UPDATE ||
+            c == COSTATES || c == SMOOTHING)
             assert_true(verdicts[c].wrong > high + 5);
     }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(exact_covariances), cmocka_unit_test(three_values),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(exact_covariances),
+                                       cmocka_unit_test(three_values),
                                        cmocka_unit_test(monte_carlo)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,16 +21,28 @@ static double *room(size_t n) {
     return calloc(n + 1, sizeof(double));
 }
 static bench prepare(const soa_model *m, long seed) {
-    bench b = {.m = m, .nq = (size_t)soa_model_nq(m), .nv = (size_t)soa_model_nv(m), .nb = (size_t)soa_model_body_count(m)};
+    bench b = {.m = m,
+               .nq = (size_t)soa_model_nq(m),
+               .nv = (size_t)soa_model_nv(m),
+               .nb = (size_t)soa_model_body_count(m)};
     dice d = {(uint64_t)seed * 91 + 7};
-    OK(soa_work_create(m, &b.w)), OK(soa_work_create(m, &b.other));
-    b.q = room(b.nq), b.v = room(b.nv), b.a = room(b.nv), b.tau = room(b.nv), b.pi = room(10 * b.nb);
+    OK(soa_work_create(m, &b.w));
+    OK(soa_work_create(m, &b.other));
+    b.q = room(b.nq);
+    b.v = room(b.nv);
+    b.a = room(b.nv);
+    b.tau = room(b.nv);
+    b.pi = room(10 * b.nb);
     const size_t big = b.nv * b.nv + 36 * b.nb;
-    b.r1 = room(big), b.r2 = room(big), b.r3 = room(big);
+    b.r1 = room(big);
+    b.r2 = room(big);
+    b.r3 = room(big);
     roll_many(&d, -2, 2, b.nv, b.v);
     soa_q_neutral(m, b.q);
     OK(soa_q_integrate(m, b.q, b.v, 1, b.q));
-    roll_many(&d, -1, 1, b.nv, b.v), roll_many(&d, -3, 3, b.nv, b.a), roll_many(&d, -5, 5, b.nv, b.tau);
+    roll_many(&d, -1, 1, b.nv, b.v);
+    roll_many(&d, -3, 3, b.nv, b.a);
+    roll_many(&d, -5, 5, b.nv, b.tau);
     for (int i = 0; i < 3; ++i) {
         b.f[i].frame = (int)roll(&d, 0, soa_model_frame_count(m) - 1e-9);
         b.f[i].axes = i & 1 ? SOA_AXES_BODY : SOA_AXES_WORLD;
@@ -52,37 +64,50 @@ static bench open_random(const char *family, long seed) {
     return open_bench(name, 0, 0, seed);
 }
 static void close_bench(bench *b) {
-    soa_work_free(b->w), soa_work_free(b->other), soa_model_free(b->m);
-    free(b->q), free(b->v), free(b->a), free(b->tau), free(b->r1), free(b->r2), free(b->r3), free(b->pi);
+    soa_work_free(b->w);
+    soa_work_free(b->other);
+    soa_model_free(b->m);
+    free(b->q);
+    free(b->v);
+    free(b->a);
+    free(b->tau);
+    free(b->r1);
+    free(b->r2);
+    free(b->r3);
+    free(b->pi);
 }
 
-/* ---- small matrices ---------------------------------------------------------------------------------------------- */
+/* ---- small matrices -------------------------------------------------------------------------- */
 /* C (r x c) = A (r x n) B (n x c) */
 static void mul(int r, int n, int c, const double *A, const double *B, double *C) {
     for (int i = 0; i < r; ++i)
         for (int j = 0; j < c; ++j) {
             double s = 0;
-            for (int k = 0; k < n; ++k) s += A[n * i + k] * B[c * k + j];
+            for (int k = 0; k < n; ++k)
+                s += A[n * i + k] * B[c * k + j];
             C[c * i + j] = s;
         }
 }
 static void turn(int r, int c, const double *A, double *T) {
     for (int i = 0; i < r; ++i)
-        for (int j = 0; j < c; ++j) T[r * j + i] = A[c * i + j];
+        for (int j = 0; j < c; ++j)
+            T[r * j + i] = A[c * i + j];
 }
 static void phi_of(const soa_frame *X, double phi[36]) {
     for (int c = 0; c < 6; ++c) {
         double e[6] = {0}, y[6];
         e[c] = 1;
         soa_frame_force_to_parent(X, e, y);
-        for (int r = 0; r < 6; ++r) phi[6 * r + c] = y[r];
+        for (int r = 0; r < 6; ++r)
+            phi[6 * r + c] = y[r];
     }
 }
 static void rigid(const double *pi, double M[36]) {
     const double m = pi[0], *h = pi + 1, *I = pi + 4;
-    const double A[36] = {I[0],  I[3], I[4], 0,     -h[2], h[1], /**/ I[3], I[1],  I[5],  h[2], 0, -h[0],
-                          I[4],  I[5], I[2], -h[1], h[0],  0,    /**/ 0,    h[2],  -h[1], m,    0, 0,
-                          -h[2], 0,    h[0], 0,     m,     0,    /**/ h[1], -h[0], 0,     0,    0, m};
+    const double A[36] = {I[0],   I[3], I[4],  0,         -h[2], h[1], /**/ I[3], I[1], I[5],
+                          h[2],   0,    -h[0], I[4],      I[5],  I[2], -h[1],     h[0], 0,
+                          /**/ 0, h[2], -h[1], m,         0,     0,    -h[2],     0,    h[0],
+                          0,      m,    0,     /**/ h[1], -h[0], 0,    0,         0,    m};
     memcpy(M, A, sizeof A);
 }
 /* Pose of body i in its parent, from poses in the world. */
@@ -99,7 +124,7 @@ static soa_frame in_parent(const bench *b, int i, int parent) {
     return soa_frame_compose(&C, &F);
 }
 
-/* ---- R87 (35) to (47) -------------------------------------------------------------------------------------------- */
+/* ---- R87 (35) to (47) ------------------------------------------------------------------------ */
 enum { E34, E36, E37, E38, E39, E40, E41, E42, E43, E45, E46, E47, E_ABA, E_FORCE, EQUATIONS };
 static const char *const equation_names[EQUATIONS] = {
     "R87 (17), (34) x+ = z+ + P+ lambda+ = z- + P- lambda-",
@@ -123,17 +148,20 @@ static void check_filter(bench *b, worst_case *w, long seed) {
     double(*z)[6] = calloc(b->nb + 1, sizeof *z), (*P)[36] = calloc(b->nb + 1, sizeof *P);
     OK(soa_aba(b->m, b->other, b->q, b->v, b->tau, b->f, 3, b->r1));
     OK(soa_rnea(b->m, b->other, b->q, b->v, b->r1, b->f, 3, b->r2));
-    for (int i = 1; i <= nb; ++i) OK(soa_joint_force(b->m, b->other, i, b->r3 + 6 * (i - 1)));
+    for (int i = 1; i <= nb; ++i)
+        OK(soa_joint_force(b->m, b->other, i, b->r3 + 6 * (i - 1)));
     OK(soa_kinematics(b->m, b->other, b->q, NULL, NULL));
     OK(soa_smoother(b->m, b->w, b->q, b->v, b->tau, b->f, 3));
     double gravity[6] = {0};
     soa_model_gravity(b->m, gravity + 3);
-    for (int j = 3; j < 6; ++j) gravity[j] = -gravity[j];
+    for (int j = 3; j < 6; ++j)
+        gravity[j] = -gravity[j];
     for (int i = nb; i >= 1; --i) {
         soa_smoothed *k = s + i;
         soa_body_info info;
         double t[36], u[36], Ht[36], phi[36], phit[36], x[6];
-        OK(soa_smoother_read(b->m, b->w, i, k)), OK(soa_model_body(b->m, i, &info));
+        OK(soa_smoother_read(b->m, b->w, i, k));
+        OK(soa_model_body(b->m, i, &info));
         const int n = k->nv;
         double rotor[6] = {0}; /* Jm G u in body axes, of an exact rotor */
         if (info.rotor_model == SOA_ROTOR_EXACT && info.rotor_inertia > 0) {
@@ -141,49 +169,68 @@ static void check_filter(bench *b, worst_case *w, long seed) {
             double axis[3];
             mul(3, 3, 1, info.placement.R, info.rotor_axis, axis);
             mul(1, 3, 3, axis, X.R, rotor);
-            for (int j = 0; j < 3; ++j) rotor[j] *= info.rotor_inertia * info.gear_ratio;
+            for (int j = 0; j < 3; ++j)
+                rotor[j] *= info.rotor_inertia * info.gear_ratio;
         }
         turn(n, 6, k->H, Ht);
         rigid(b->pi + 10 * (i - 1), t);
-        for (int j = 0; j < 36; ++j) P[i][j] += t[j]; /* children have been added */
-        for (int j = 0; j < 6; ++j) z[i][j] += k->b[j];
+        for (int j = 0; j < 36; ++j)
+            P[i][j] += t[j]; /* children have been added */
+        for (int j = 0; j < 6; ++j)
+            z[i][j] += k->b[j];
         note(w + E36, relative(k->z_minus, z[i], 6), seed);
         note(w + E37, relative(k->P_minus, P[i], 36), seed);
-        mul(6, 6, n, k->P_minus, Ht, t), mul(n, 6, n, k->H, t, u); /* t = P H', u = H P H' */
-        for (int j = 0; j < n; ++j) u[(n + 1) * j] += info.gear_ratio * info.gear_ratio * info.rotor_inertia;
+        mul(6, 6, n, k->P_minus, Ht, t);
+        mul(n, 6, n, k->H, t, u); /* t = P H', u = H P H' */
+        for (int j = 0; j < n; ++j)
+            u[(n + 1) * j] += info.gear_ratio * info.gear_ratio * info.rotor_inertia;
         note(w + E38, relative(k->D, u, (size_t)(n * n)), seed);
         mul(6, n, n, k->gain, k->D, u);
-        for (int j = 0; n == 1 && j < 6; ++j) t[j] += rotor[j];
+        for (int j = 0; n == 1 && j < 6; ++j)
+            t[j] += rotor[j];
         note(w + E39, relative(u, t, (size_t)(6 * n)), seed);
         mul(n, 6, 1, k->H, k->z_minus, x);
-        for (int j = 0; j < n; ++j) x[j] = k->tau[j] - x[j];
-        for (int j = 0; n == 1 && j < 6; ++j) x[0] += rotor[j] * k->n[j];
+        for (int j = 0; j < n; ++j)
+            x[j] = k->tau[j] - x[j];
+        for (int j = 0; n == 1 && j < 6; ++j)
+            x[0] += rotor[j] * k->n[j];
         note(w + E40, relative(k->innovation, x, (size_t)n), seed);
         mul(n, n, 1, k->D, k->residual, x);
         note(w + E42, relative(x, k->innovation, (size_t)n), seed);
-        turn(6, n, u, Ht), mul(6, n, 6, k->gain, Ht, t); /* G (G D)' = U D^-1 U' */
-        for (int j = 0; j < 36; ++j) t[j] = k->P_minus[j] - t[j];
+        turn(6, n, u, Ht);
+        mul(6, n, 6, k->gain, Ht, t); /* G (G D)' = U D^-1 U' */
+        for (int j = 0; j < 36; ++j)
+            t[j] = k->P_minus[j] - t[j];
         double scale = 0; /* P+ is a difference: errors count against P- */
-        for (int j = 0; j < 36; ++j) scale = fmax(scale, fabs(k->P_minus[j]));
-        for (int j = 0; j < 36; ++j) t[j] = (t[j] - k->P_plus[j]) / fmax(scale, 1e-3);
+        for (int j = 0; j < 36; ++j)
+            scale = fmax(scale, fabs(k->P_minus[j]));
+        for (int j = 0; j < 36; ++j)
+            t[j] = (t[j] - k->P_plus[j]) / fmax(scale, 1e-3);
         double worst = 0;
-        for (int j = 0; j < 36; ++j) worst = !(fabs(t[j]) <= worst) ? fabs(t[j]) : worst;
+        for (int j = 0; j < 36; ++j)
+            worst = !(fabs(t[j]) <= worst) ? fabs(t[j]) : worst;
         note(w + E43, worst, seed);
         mul(6, 6, 1, k->P_plus, k->n, x);
         for (int j = 0; j < 6; ++j) {
             x[j] += k->z_minus[j];
-            for (int r = 0; r < n; ++r) x[j] += k->gain[n * j + r] * k->innovation[r];
+            for (int r = 0; r < n; ++r)
+                x[j] += k->gain[n * j + r] * k->innovation[r];
         }
         note(w + E41, relative(k->z_plus, x, 6), seed);
         if (info.parent) { /* (36), (37) for the parent */
             const soa_frame X = in_parent(b, i, info.parent);
-            phi_of(&X, phi), turn(6, 6, phi, phit);
+            phi_of(&X, phi);
+            turn(6, 6, phi, phit);
             mul(6, 6, 1, phi, k->z_plus, x);
-            for (int j = 0; j < 6; ++j) z[info.parent][j] += x[j];
-            mul(6, 6, 6, phi, k->P_plus, t), mul(6, 6, 6, t, phit, u);
-            for (int j = 0; j < 36; ++j) P[info.parent][j] += u[j];
+            for (int j = 0; j < 6; ++j)
+                z[info.parent][j] += x[j];
+            mul(6, 6, 6, phi, k->P_plus, t);
+            mul(6, 6, 6, t, phit, u);
+            for (int j = 0; j < 36; ++j)
+                P[info.parent][j] += u[j];
         }
-        for (int j = 0; j < 6; ++j) x[j] = k->x_minus[j] + rotor[j] * k->acceleration[0];
+        for (int j = 0; j < 6; ++j)
+            x[j] = k->x_minus[j] + rotor[j] * k->acceleration[0];
         note(w + E34, relative(k->x_plus, x, 6), seed);
         note(w + E_FORCE, relative(k->x_minus, b->r3 + 6 * (i - 1), 6), seed);
         const double *a = b->r1 + info.v_index;
@@ -191,7 +238,8 @@ static void check_filter(bench *b, worst_case *w, long seed) {
         if (info.mimic >= 0) {
             soa_body_info leader;
             OK(soa_model_body(b->m, info.mimic, &leader));
-            follower[0] = info.mimic_ratio * b->r1[leader.v_index], a = follower;
+            follower[0] = info.mimic_ratio * b->r1[leader.v_index];
+            a = follower;
         }
         note(w + E_ABA, relative(k->acceleration, a, (size_t)n), seed);
     }
@@ -204,15 +252,21 @@ static void check_filter(bench *b, worst_case *w, long seed) {
         const soa_frame X = in_parent(b, i, info.parent);
         soa_frame_motion_to_child(&X, info.parent ? s[info.parent].lambda_minus : gravity, x);
         note(w + E45, relative(k->lambda_plus, x, 6), seed);
-        for (int j = 0; j < 6; ++j) x[j] = k->lambda_plus[j] + k->n[j];
-        turn(6, n, k->gain, g), mul(n, 6, 1, g, x, y);
-        for (int j = 0; j < n; ++j) y[j] = k->residual[j] - y[j];
+        for (int j = 0; j < 6; ++j)
+            x[j] = k->lambda_plus[j] + k->n[j];
+        turn(6, n, k->gain, g);
+        mul(n, 6, 1, g, x, y);
+        for (int j = 0; j < n; ++j)
+            y[j] = k->residual[j] - y[j];
         note(w + E46, relative(k->acceleration, y, (size_t)n), seed);
         for (int j = 0; j < 6; ++j)
-            for (int r = 0; r < n; ++r) x[j] += k->H[6 * r + j] * k->acceleration[r];
+            for (int r = 0; r < n; ++r)
+                x[j] += k->H[6 * r + j] * k->acceleration[r];
         note(w + E47, relative(k->lambda_minus, x, 6), seed);
     }
-    free(s), free(z), free(P);
+    free(s);
+    free(z);
+    free(P);
 }
 
 static void filter_and_smoother(void **state) {
@@ -223,21 +277,24 @@ static void filter_and_smoother(void **state) {
         check_filter(&b, w, seed);
         close_bench(&b);
     }
-    static const char *const named[] = {"puma560", "arm7", "satellite", "quadruped", "humanoid", "two-puma-object"};
+    static const char *const named[] = {"puma560",   "arm7",     "satellite",
+                                        "quadruped", "humanoid", "two-puma-object"};
     for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
         bench b = open_bench(named[i], 0, 0, first_seed() + (long)i);
         check_filter(&b, w, -1 - (long)i);
         close_bench(&b);
     }
-    for (int e = 0; e < EQUATIONS; ++e) conclude(equation_names[e], w + e, 1e-10);
+    for (int e = 0; e < EQUATIONS; ++e)
+        conclude(equation_names[e], w + e, 1e-10);
 }
 
-/* ---- R87 (69) to (71) -------------------------------------------------------------------------------------------- */
+/* ---- R87 (69) to (71) ------------------------------------------------------------------------ */
 static double *dense(soa_machine *machine, const char *text, size_t n) {
     const soa_expr *e = NULL;
     char message[600];
     double *x = room(n);
-    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK)
+        fail_msg("%s", message);
     OK(soa_machine_dense_matrix(machine, e, x));
     soa_expr_free(e);
     return x;
@@ -249,17 +306,25 @@ static void three_accelerations(void **state) {
         bench b = open_random("random", seed);
         double *a[3] = {room(b.nv), room(b.nv), room(b.nv)};
         OK(soa_aba(b.m, b.other, b.q, b.v, b.tau, b.f, 3, b.r1));
-        OK(soa_acceleration_parts(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a[0], a[1], a[2]));
-        for (size_t j = 0; j < b.nv; ++j) b.r2[j] = a[0][j] + a[1][j] + a[2][j];
+        OK(soa_acceleration_parts(
+            b.m, b.w,
+            &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3},
+            a[0], a[1], a[2]));
+        for (size_t j = 0; j < b.nv; ++j)
+            b.r2[j] = a[0][j] + a[1][j] + a[2][j];
         double scale = 1e-3, worst = 0; /* the parts may cancel */
         for (size_t j = 0; j < b.nv; ++j)
-            for (int i = 0; i < 3; ++i) scale = fmax(scale, fabs(a[i][j]));
-        for (size_t j = 0; j < b.nv; ++j) worst = !(fabs(b.r2[j] - b.r1[j]) <= worst) ? fabs(b.r2[j] - b.r1[j]) : worst;
+            for (int i = 0; i < 3; ++i)
+                scale = fmax(scale, fabs(a[i][j]));
+        for (size_t j = 0; j < b.nv; ++j)
+            worst = !(fabs(b.r2[j] - b.r1[j]) <= worst) ? fabs(b.r2[j] - b.r1[j]) : worst;
         note(&sum, worst / scale, seed);
-        for (int i = 0; i < 3; ++i) free(a[i]);
+        for (int i = 0; i < 3; ++i)
+            free(a[i]);
         close_bench(&b);
     }
-    /* each part against the dense operators; `a` there holds gravity, so it is switched off for the third */
+    /* each part against the dense operators; `a` there holds gravity, so it is switched off for the
+     * third */
     for (long seed = first_seed(); seed < first_seed() + 12; ++seed) {
         bench b = open_random("random-ideal", seed);
         const double none[3] = {0};
@@ -271,16 +336,27 @@ static void three_accelerations(void **state) {
         OK(soa_machine_set_state(machine[0], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
         OK(soa_machine_set_state(machine[1], b.q, b.v, NULL, b.tau, NULL, b.f, 3));
         double *a1 = room(b.nv), *a2 = room(b.nv), *a3 = room(b.nv);
-        OK(soa_acceleration_parts(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1, a2, a3));
+        OK(soa_acceleration_parts(
+            b.m, b.w,
+            &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1,
+            a2, a3));
         double *want1 = dense(machine[0], "inv(Mass) T", b.nv);
         double *both = dense(machine[0], "-1 inv(Mass) H phi (b + M phi' a)", b.nv);
         double *want3 = dense(machine[1], "-1 inv(Mass) H phi M phi' a", b.nv);
-        for (size_t j = 0; j < b.nv; ++j) both[j] -= want3[j];
+        for (size_t j = 0; j < b.nv; ++j)
+            both[j] -= want3[j];
         note(part, relative(a1, want1, b.nv), seed);
         note(part + 1, relative(a2, both, b.nv), seed);
         note(part + 2, relative(a3, want3, b.nv), seed);
-        free(a1), free(a2), free(a3), free(want1), free(both), free(want3);
-        soa_machine_free(machine[0]), soa_machine_free(machine[1]), soa_model_free(weightless);
+        free(a1);
+        free(a2);
+        free(a3);
+        free(want1);
+        free(both);
+        free(want3);
+        soa_machine_free(machine[0]);
+        soa_machine_free(machine[1]);
+        soa_model_free(weightless);
         close_bench(&b);
     }
     conclude("R87 (69) a1 + a2 + a3 = soa_aba", &sum, 1e-10);
@@ -289,7 +365,8 @@ static void three_accelerations(void **state) {
     conclude("R87 (70) a3 = -M^-1 H phi M phi' n", part + 2, 1e-9);
 }
 
-/* R87 (70), (71), (72), (80) as printed, on serial arms with one-dof joints, gravity off; k counts from the tip. */
+/* R87 (70), (71), (72), (80) as printed, on serial arms with one-dof joints, gravity off; k counts
+ * from the tip. */
 static void closed_accelerations(void **state) {
     (void)state;
     static const char *const arms[] = {"chain:6", "arm7", "puma560", "planar-chain:4", "chain:12"};
@@ -315,20 +392,24 @@ static void closed_accelerations(void **state) {
                 phi_of(&X, phi[k + 1]); /* phi(k+1, k) */
             }
             for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < 6; ++c) F[k][6 * r + c] = (r == c) - s[k].gain[r] * s[k].H[c]; /* I - G H */
+                for (int c = 0; c < 6; ++c)
+                    F[k][6 * r + c] = (r == c) - s[k].gain[r] * s[k].H[c]; /* I - G H */
         }
-        for (int j = 1; j < N; ++j) { /* psi(k-, j+) = phi(k,k-1) [I - G(k-1)H(k-1)] ... phi(j+1, j)   (72) */
+        /* psi(k-, j+) = phi(k,k-1) [I - G(k-1)H(k-1)] ... phi(j+1, j)   (72) */
+        for (int j = 1; j < N; ++j) {
             memcpy(psi[j + 1][j], phi[j + 1], sizeof phi[0]);
             for (int k = j + 2; k <= N; ++k) {
                 double t[36];
-                mul(6, 6, 6, F[k - 1], psi[k - 1][j], t), mul(6, 6, 6, phi[k], t, psi[k][j]);
+                mul(6, 6, 6, F[k - 1], psi[k - 1][j], t);
+                mul(6, 6, 6, phi[k], t, psi[k][j]);
             }
         }
         for (int k = 1; k <= N; ++k) { /* (80) */
             double sum[36] = {0}, x[6];
             for (int j = k + 1; j <= N; ++j) {
                 mul(1, 6, 6, s[j].H, psi[j][k], x);
-                for (int r = 0; r < 36; ++r) sum[r] += x[r / 6] * x[r % 6] / s[j].D[0];
+                for (int r = 0; r < 36; ++r)
+                    sum[r] += x[r / 6] * x[r % 6] / s[j].D[0];
             }
             note(&costate, relative(Dp[k], sum, 36), first_seed() + (long)i);
         }
@@ -337,47 +418,69 @@ static void closed_accelerations(void **state) {
             mul(1, 6, 6, s[k].gain, Dp[k], GD);
             mul(1, 6, 1, GD, s[k].gain, x);
             const double c = 1 / s[k].D[0] + x[0]; /* (71) */
-            for (int r = 0; r < 6; ++r) d[r] = GD[r] - c * s[k].H[r];
+            for (int r = 0; r < 6; ++r)
+                d[r] = GD[r] - c * s[k].H[r];
             a[0] = c * s[k].tau[0];
             mul(1, 6, 1, d, s[k].b, a + 1);
             mul(6, 6, 6, Dp[k], s[k].P_plus, t);
-            for (int r = 0; r < 6; ++r) t[7 * r] -= 1;
-            mul(6, 6, 1, t, s[k].n, x), mul(1, 6, 1, s[k].gain, x, a + 2);
+            for (int r = 0; r < 6; ++r)
+                t[7 * r] -= 1;
+            mul(6, 6, 1, t, s[k].n, x);
+            mul(1, 6, 1, s[k].gain, x, a + 2);
             for (int j = 1; j < k; ++j) {
-                mul(6, 6, 1, psi[k][j], s[j].gain, x), mul(1, 6, 1, d, x, y);
+                mul(6, 6, 1, psi[k][j], s[j].gain, x);
+                mul(1, 6, 1, d, x, y);
                 a[0] += y[0] * s[j].tau[0];
-                mul(6, 6, 6, psi[k][j], F[j], t), mul(6, 6, 1, t, s[j].b, x), mul(1, 6, 1, d, x, y);
+                mul(6, 6, 6, psi[k][j], F[j], t);
+                mul(6, 6, 1, t, s[j].b, x);
+                mul(1, 6, 1, d, x, y);
                 a[1] += y[0];
-                mul(6, 6, 1, s[j].P_plus, s[j].n, x), mul(6, 6, 1, psi[k][j], x, y), mul(1, 6, 1, d, y, x);
+                mul(6, 6, 1, s[j].P_plus, s[j].n, x);
+                mul(6, 6, 1, psi[k][j], x, y);
+                mul(1, 6, 1, d, y, x);
                 a[2] += x[0];
             }
             for (int j = k + 1; j <= N; ++j) {
                 double GDj[6], dj[6];
                 mul(1, 6, 6, s[j].gain, Dp[j], GDj);
                 mul(1, 6, 1, GDj, s[j].gain, x);
-                for (int r = 0; r < 6; ++r) dj[r] = GDj[r] - (1 / s[j].D[0] + x[0]) * s[j].H[r];
+                for (int r = 0; r < 6; ++r)
+                    dj[r] = GDj[r] - (1 / s[j].D[0] + x[0]) * s[j].H[r];
                 double psit[36];
                 turn(6, 6, psi[j][k], psit);
-                mul(6, 6, 1, psit, dj, x), mul(1, 6, 1, s[k].gain, x, y);
+                mul(6, 6, 1, psit, dj, x);
+                mul(1, 6, 1, s[k].gain, x, y);
                 a[0] += y[0] * s[j].tau[0];
-                mul(6, 6, 1, Dm[j], s[j].b, x), mul(6, 6, 1, psit, x, y), mul(1, 6, 1, s[k].gain, y, x);
+                mul(6, 6, 1, Dm[j], s[j].b, x);
+                mul(6, 6, 1, psit, x, y);
+                mul(1, 6, 1, s[k].gain, y, x);
                 a[1] += x[0];
                 mul(6, 6, 6, Dp[j], s[j].P_plus, t);
-                for (int r = 0; r < 6; ++r) t[7 * r] -= 1;
+                for (int r = 0; r < 6; ++r)
+                    t[7 * r] -= 1;
                 mul(6, 6, 1, t, s[j].n, x);
                 double Ft[36];
                 turn(6, 6, F[j], Ft);
-                mul(6, 6, 1, Ft, x, y), mul(6, 6, 1, psit, y, x), mul(1, 6, 1, s[k].gain, x, y); /* psi(j+, k+)' */
+                mul(6, 6, 1, Ft, x, y);
+                mul(6, 6, 1, psit, y, x);
+                mul(1, 6, 1, s[k].gain, x, y); /* psi(j+, k+)' */
                 a[2] += y[0];
             }
-            b.r1[N - k] = a[0], b.r2[N - k] = a[1], b.r3[N - k] = a[2];
+            b.r1[N - k] = a[0];
+            b.r2[N - k] = a[1];
+            b.r3[N - k] = a[2];
         }
         double *a1 = room(b.nv), *a2 = room(b.nv), *a3 = room(b.nv);
-        OK(soa_acceleration_parts(b.m, b.other, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1, a2, a3));
+        OK(soa_acceleration_parts(
+            b.m, b.other,
+            &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1,
+            a2, a3));
         note(part, relative(b.r1, a1, b.nv), first_seed() + (long)i);
         note(part + 1, relative(b.r2, a2, b.nv), first_seed() + (long)i);
         note(part + 2, relative(b.r3, a3, b.nv), first_seed() + (long)i);
-        free(a1), free(a2), free(a3);
+        free(a1);
+        free(a2);
+        free(a3);
         close_bench(&b);
     }
     conclude("R87 (80) Delta+ as a sum = (81), (82)", &costate, 1e-10);
@@ -386,30 +489,38 @@ static void closed_accelerations(void **state) {
     conclude("R87 (70), (71) a3(k), sums as printed", part + 2, 1e-9);
 }
 
-/* ---- R87 (23) to (31) -------------------------------------------------------------------------------------------- */
+/* ---- R87 (23) to (31) ------------------------------------------------------------------------ */
 static void closed_sums(void **state) {
     (void)state;
     worst_case t = {0}, M = {0}, V = {0}, x = {0}, l = {0}, both = {0};
     for (long seed = first_seed(); seed < first_seed() + TREES; ++seed) {
         bench b = open_random("random", seed);
-        double *mass = room(b.nv * b.nv), *bias = room(b.nv), *tau = room(b.nv), *force = room(6 * b.nb),
-               *lambda = room(6 * b.nb), g[6] = {0};
-        OK(soa_inverse_sums(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .a = b.a, .wrenches = b.f, .wrench_count = 3}, force, lambda, mass, bias, tau));
+        double *mass = room(b.nv * b.nv), *bias = room(b.nv), *tau = room(b.nv),
+               *force = room(6 * b.nb), *lambda = room(6 * b.nb), g[6] = {0};
+        OK(soa_inverse_sums(
+            b.m, b.w,
+            &(soa_input){.q = b.q, .v = b.v, .a = b.a, .wrenches = b.f, .wrench_count = 3}, force,
+            lambda, mass, bias, tau));
         OK(soa_rnea(b.m, b.other, b.q, b.v, b.a, b.f, 3, b.r1));
         note(&t, relative(tau, b.r1, b.nv), seed);
-        for (size_t i = 1; i <= b.nb; ++i) OK(soa_joint_force(b.m, b.other, (int)i, b.r2 + 6 * (i - 1)));
+        for (size_t i = 1; i <= b.nb; ++i)
+            OK(soa_joint_force(b.m, b.other, (int)i, b.r2 + 6 * (i - 1)));
         note(&x, relative(force, b.r2, 6 * b.nb), seed);
         OK(soa_crba(b.m, b.other, b.q, b.r1));
         note(&M, relative(mass, b.r1, b.nv * b.nv), seed);
         /* (31): no acceleration and no losses; (30) adds both */
         OK(soa_rnea(b.m, b.other, b.q, b.v, NULL, b.f, 3, b.r1));
-        OK(soa_inverse_sums(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, NULL, NULL, NULL, b.r2, b.r3));
+        OK(soa_inverse_sums(b.m, b.w,
+                            &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3},
+                            NULL, NULL, NULL, b.r2, b.r3));
         note(&V, relative(b.r2, bias, b.nv), seed);
         note(&V, relative(b.r3, b.r1, b.nv), seed);
         for (size_t i = 0; i < b.nv; ++i) { /* tau(a) - tau(0) = m a */
             double s = 0;
-            for (size_t j = 0; j < b.nv; ++j) s += mass[b.nv * i + j] * b.a[j];
-            b.r1[i] = s, b.r3[i] = tau[i] - b.r3[i];
+            for (size_t j = 0; j < b.nv; ++j)
+                s += mass[b.nv * i + j] * b.a[j];
+            b.r1[i] = s;
+            b.r3[i] = tau[i] - b.r3[i];
         }
         note(&both, relative(b.r3, b.r1, b.nv), seed);
         OK(soa_kinematics(b.m, b.other, b.q, b.v, b.a));
@@ -421,11 +532,16 @@ static void closed_sums(void **state) {
             OK(soa_model_body(b.m, (int)i, &info));
             OK(soa_acceleration_spatial(b.m, b.other, info.frame, SOA_AXES_BODY, A));
             OK(soa_pose(b.m, b.other, info.frame, &F));
-            for (int c = 0; c < 3; ++c) A[3 + c] -= F.R[c] * g[0] + F.R[3 + c] * g[1] + F.R[6 + c] * g[2];
+            for (int c = 0; c < 3; ++c)
+                A[3 + c] -= F.R[c] * g[0] + F.R[3 + c] * g[1] + F.R[6 + c] * g[2];
             memcpy(b.r1 + 6 * (i - 1), A, sizeof A);
         }
         note(&l, relative(lambda, b.r1, 6 * b.nb), seed);
-        free(mass), free(bias), free(tau), free(force), free(lambda);
+        free(mass);
+        free(bias);
+        free(tau);
+        free(force);
+        free(lambda);
         close_bench(&b);
     }
     conclude("R87 (23) lambda = soa_kinematics' accelerations", &l, 1e-11);
@@ -436,17 +552,21 @@ static void closed_sums(void **state) {
     conclude("R87 (22), (30) m a + V = tau", &both, 1e-10);
 }
 
-/* ---- R87 (16) to (21) with other boundary conditions ------------------------------------------------------------- */
+/* ---- R87 (16) to (21) with other boundary conditions ----------------------------------------- */
 typedef struct answer {
     soa_boundary ends;
     double *joints[2]; /* accelerations, torques */
     double *x, *lambda;
 } answer;
 static answer make_answer(const bench *b) {
-    return (answer){.joints = {room(b->nv), room(b->nv)}, .x = room(6 * b->nb), .lambda = room(6 * b->nb)};
+    return (answer){
+        .joints = {room(b->nv), room(b->nv)}, .x = room(6 * b->nb), .lambda = room(6 * b->nb)};
 }
 static void free_answer(answer *a) {
-    free(a->joints[0]), free(a->joints[1]), free(a->x), free(a->lambda);
+    free(a->joints[0]);
+    free(a->joints[1]);
+    free(a->x);
+    free(a->lambda);
 }
 static double difference(const bench *b, const answer *got, const answer *want) {
     double worst = 0;
@@ -468,31 +588,41 @@ static double difference(const bench *b, const answer *got, const answer *want) 
     return worst;
 }
 /* All pairs of conditions lead back to one motion. */
-static void round_trips(bench *b, int tip, int six_dof, worst_case inverse[16], worst_case forward[16], long seed) {
+static void round_trips(bench *b, int tip, int six_dof, worst_case inverse[16],
+                        worst_case forward[16], long seed) {
     answer want = make_answer(b), got = make_answer(b);
     dice d = {(uint64_t)seed * 13 + 5};
     soa_body_info info;
     OK(soa_model_body(b->m, tip, &info));
     soa_boundary *e = &want.ends;
     e->tip = info.frame;
-    roll_many(&d, -1, 1, 6, e->base_velocity), roll_many(&d, -2, 2, 6, e->base_acceleration),
-        roll_many(&d, -3, 3, 6, e->tip_force);
+    roll_many(&d, -1, 1, 6, e->base_velocity);
+    roll_many(&d, -2, 2, 6, e->base_acceleration);
+    roll_many(&d, -3, 3, 6, e->tip_force);
     const double base[10] = {2, .1, -.2, .3, .5, .6, .7, .01, .02, -.03};
     memcpy(e->base_inertia, base, sizeof base);
     memcpy(want.joints[0], b->a, b->nv * sizeof(double));
-    OK(soa_boundary_problem(b->m, b->w, &(soa_input){.q = b->q, .v = b->v, .wrenches = b->f, .wrench_count = 3}, b->a, e, want.joints[1], want.x, want.lambda));
+    OK(soa_boundary_problem(b->m, b->w,
+                            &(soa_input){.q = b->q, .v = b->v, .wrenches = b->f, .wrench_count = 3},
+                            b->a, e, want.joints[1], want.x, want.lambda));
     for (int torques = 0; torques < 2; ++torques)
         for (int given = 1; given < 16; ++given) {
-            const int pair = given == 3 || given == 5 || given == 6 || given == 9 || given == 10 || given == 12;
-            const int allowed = torques ? given == 5 || given == 6 || given == 9 || given == 10 : given != 9;
+            const int pair =
+                given == 3 || given == 5 || given == 6 || given == 9 || given == 10 || given == 12;
+            const int allowed =
+                torques ? given == 5 || given == 6 || given == 9 || given == 10 : given != 9;
             got.ends = want.ends;
             double *ends[4] = {got.ends.base_acceleration, got.ends.base_force, got.ends.tip_force,
                                got.ends.tip_acceleration};
             for (int j = 0; j < 4; ++j) /* what is not given must not be read */
-                for (int c = 0; !(given >> j & 1) && c < 6; ++c) ends[j][c] = NAN;
-            got.ends.given = given, got.ends.torques = torques;
+                for (int c = 0; !(given >> j & 1) && c < 6; ++c)
+                    ends[j][c] = NAN;
+            got.ends.given = given;
+            got.ends.torques = torques;
             memcpy(got.joints[torques], want.joints[torques], b->nv * sizeof(double));
-            const soa_status s = soa_boundary_problem(b->m, b->w, &(soa_input){.q = b->q, .v = b->v, .wrenches = b->f, .wrench_count = 3}, want.joints[torques], &got.ends, got.joints[!torques], got.x, got.lambda);
+            const soa_status s = soa_boundary_problem(
+                b->m, b->w, &(soa_input){.q = b->q, .v = b->v, .wrenches = b->f, .wrench_count = 3},
+                want.joints[torques], &got.ends, got.joints[!torques], got.x, got.lambda);
             if (!pair || !allowed) {
                 assert_int_equal(s, SOA_E_ARGUMENT);
                 continue;
@@ -501,7 +631,8 @@ static void round_trips(bench *b, int tip, int six_dof, worst_case inverse[16], 
             assert_int_equal(s, SOA_OK);
             note((torques ? forward : inverse) + given, difference(b, &got, &want), seed);
         }
-    free_answer(&want), free_answer(&got);
+    free_answer(&want);
+    free_answer(&got);
 }
 static void boundary_conditions(void **state) {
     (void)state;
@@ -513,7 +644,9 @@ static void boundary_conditions(void **state) {
     for (long seed = first_seed(); seed < first_seed() + TREES; ++seed) {
         bench b = open_random("random", seed);
         soa_boundary plain = {0};
-        OK(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.a, &plain, b.r1, NULL, NULL));
+        OK(soa_boundary_problem(
+            b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.a,
+            &plain, b.r1, NULL, NULL));
         OK(soa_rnea(b.m, b.other, b.q, b.v, b.a, b.f, 3, b.r2));
         note(ordinary, relative(b.r1, b.r2, b.nv), seed);
         int mimic = 0;
@@ -523,7 +656,9 @@ static void boundary_conditions(void **state) {
             mimic |= info.mimic >= 0;
         }
         plain = (soa_boundary){.torques = 1};
-        const soa_status s = soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.tau, &plain, b.r1, NULL, NULL);
+        const soa_status s = soa_boundary_problem(
+            b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.tau,
+            &plain, b.r1, NULL, NULL);
         if (mimic) {
             assert_int_equal(s, SOA_E_MIMIC);
         } else {
@@ -556,7 +691,8 @@ static const soa_model *rotor_arm(int floating) {
     soa_body_def body[5];
     body[0] = soa_body_default("base", 0, floating ? SOA_FREE : SOA_FIXED);
     soa_body_box(body, 3, .3, .4, .2);
-    body[0].com[0] = .05, body[0].com[2] = -.1;
+    body[0].com[0] = .05;
+    body[0].com[2] = -.1;
     static const char *const names[] = {"one", "two", "three", "side"};
     const soa_joint_type types[] = {SOA_REVOLUTE, SOA_PRISMATIC, SOA_REVOLUTE, SOA_UNIVERSAL};
     for (int i = 1; i < 5; ++i) {
@@ -565,11 +701,15 @@ static const soa_model *rotor_arm(int floating) {
         soa_body_box(body + i, 1 + .3 * i, .1, .2, .3);
         body[i].com[1] = .1;
         if (i == 4) continue;
-        body[i].joint.axis[0] = .3, body[i].joint.axis[1] = .2;
-        body[i].joint.rotor_inertia = .002, body[i].joint.gear_ratio = i == 2 ? -40 : 30;
+        body[i].joint.axis[0] = .3;
+        body[i].joint.axis[1] = .2;
+        body[i].joint.rotor_inertia = .002;
+        body[i].joint.gear_ratio = i == 2 ? -40 : 30;
         body[i].joint.rotor_model = SOA_ROTOR_EXACT;
-        body[i].joint.rotor_axis[0] = 1, body[i].joint.rotor_axis[2] = .5 * i;
-        body[i].joint.damping = .1, body[i].joint.stiffness = 2;
+        body[i].joint.rotor_axis[0] = 1;
+        body[i].joint.rotor_axis[2] = .5 * i;
+        body[i].joint.damping = .1;
+        body[i].joint.stiffness = 2;
     }
     const soa_model_def def = soa_model_default("rotor arm", body, 5);
     const soa_model *m = NULL;
@@ -583,7 +723,8 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     dice d = {(uint64_t)seed + 99};
     soa_q_neutral(floating->m, floating->q);
     memcpy(floating->q + 7, fixed->q, fixed->nq * sizeof(double));
-    roll_many(&d, -1, 1, 6, floating->v), memcpy(floating->v + 6, fixed->v, n * sizeof(double));
+    roll_many(&d, -1, 1, 6, floating->v);
+    memcpy(floating->v + 6, fixed->v, n * sizeof(double));
     soa_body_info info;
     OK(soa_model_body(fixed->m, (int)fixed->nb, &info));
     soa_wrench push[2] = {fixed->f[1], fixed->f[1]}; /* on the last body, and on the base */
@@ -599,20 +740,28 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     OK(soa_model_body(floating->m, 1, &base));
     push[1] = (soa_wrench){.frame = base.frame, .axes = SOA_AXES_BODY};
     memcpy(push[1].value, ends.base_force, sizeof ends.base_force);
-    memset(floating->tau, 0, 6 * sizeof(double)), memcpy(floating->tau + 6, fixed->tau, n * sizeof(double));
-    OK(soa_aba(floating->m, floating->w, floating->q, floating->v, floating->tau, push, 2, floating->r1));
-    OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v}, fixed->tau, &ends, fixed->r1, NULL, NULL));
+    memset(floating->tau, 0, 6 * sizeof(double));
+    memcpy(floating->tau + 6, fixed->tau, n * sizeof(double));
+    OK(soa_aba(floating->m, floating->w, floating->q, floating->v, floating->tau, push, 2,
+               floating->r1));
+    OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v},
+                            fixed->tau, &ends, fixed->r1, NULL, NULL));
     note(w, relative(fixed->r1, floating->r1 + 6, n), seed);
     note(w, relative(ends.base_acceleration, floating->r1, 6), seed);
     /* joint accelerations given: the base's is the one that makes the root's torque vanish */
     ends.torques = 0;
-    OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v}, fixed->a, &ends, fixed->r1, NULL, NULL));
-    memcpy(floating->a, ends.base_acceleration, 6 * sizeof(double)),
-        memcpy(floating->a + 6, fixed->a, n * sizeof(double));
-    OK(soa_rnea(floating->m, floating->w, floating->q, floating->v, floating->a, push, 2, floating->r1));
+    OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v},
+                            fixed->a, &ends, fixed->r1, NULL, NULL));
+    memcpy(floating->a, ends.base_acceleration, 6 * sizeof(double));
+    memcpy(floating->a + 6, fixed->a, n * sizeof(double));
+    OK(soa_rnea(floating->m, floating->w, floating->q, floating->v, floating->a, push, 2,
+                floating->r1));
     note(w + 1, relative(fixed->r1, floating->r1 + 6, n), seed);
     double scale = 0, left = 0;
-    for (int j = 0; j < 6; ++j) left = fmax(left, fabs(floating->r1[j])), scale = fmax(scale, fabs(ends.base_force[j]));
+    for (int j = 0; j < 6; ++j) {
+        left = fmax(left, fabs(floating->r1[j]));
+        scale = fmax(scale, fabs(ends.base_force[j]));
+    }
     note(w + 2, left / scale, seed);
 }
 static void free_free(void **state) {
@@ -621,20 +770,23 @@ static void free_free(void **state) {
     worst_case w[3] = {{0}};
     for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
         for (size_t i = 0; i < sizeof arms / sizeof *arms; ++i) {
-            bench fixed = open_bench(arms[i], 0, 0, seed), floating = open_bench(arms[i], 0, 1, seed);
+            bench fixed = open_bench(arms[i], 0, 0, seed),
+                  floating = open_bench(arms[i], 0, 1, seed);
             compare_floating(&fixed, &floating, w, seed);
-            close_bench(&fixed), close_bench(&floating);
+            close_bench(&fixed);
+            close_bench(&floating);
         }
         bench fixed = prepare(rotor_arm(0), seed), floating = prepare(rotor_arm(1), seed);
         compare_floating(&fixed, &floating, w, seed);
-        close_bench(&fixed), close_bench(&floating);
+        close_bench(&fixed);
+        close_bench(&floating);
     }
     conclude("free-free, torques given = soa_aba of the floating model", w, 1e-9);
     conclude("free-free, accelerations given = its soa_rnea", w + 1, 1e-9);
     conclude("  and the root joint's torque is zero", w + 2, 1e-9);
 }
 
-/* ---- bad calls --------------------------------------------------------------------------------------------------- */
+/* ---- bad calls ------------------------------------------------------------------------------- */
 static void bad_calls(void **state) {
     (void)state;
     bench b = open_bench("arm7", 0, 0, first_seed());
@@ -660,30 +812,53 @@ static void bad_calls(void **state) {
     b.v[2] = NAN;
     assert_int_equal(soa_smoother(b.m, b.w, b.q, b.v, b.tau, NULL, 0), SOA_E_NOT_FINITE);
     assert_int_equal(soa_work_failed_body(b.w), 3);
-    b.v[2] = 0, b.f[0].frame = 1000;
+    b.v[2] = 0;
+    b.f[0].frame = 1000;
     assert_int_equal(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 1), SOA_E_ARGUMENT);
-    assert_int_equal(soa_acceleration_parts(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau}, out, NULL, out), SOA_E_ARGUMENT);
-    assert_int_equal(soa_inverse_sums(b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .a = b.a, .wrenches = b.f, .wrench_count = 1}, NULL, NULL, NULL, NULL, out), SOA_E_ARGUMENT);
+    assert_int_equal(soa_acceleration_parts(
+                         b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .tau = b.tau}, out, NULL, out),
+                     SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_inverse_sums(
+            b.m, b.w,
+            &(soa_input){.q = b.q, .v = b.v, .a = b.a, .wrenches = b.f, .wrench_count = 1}, NULL,
+            NULL, NULL, NULL, out),
+        SOA_E_ARGUMENT);
     soa_boundary e = {.base_force = {NAN}};
-    OK(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL)); /* found, not given */
+    OK(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL,
+                            NULL)); /* found, not given */
     e = (soa_boundary){.base_inertia = {NAN}};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(
+        soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL),
+        SOA_E_NOT_FINITE);
     e = (soa_boundary){.given = 5, .tip_force = {INFINITY}};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(
+        soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL),
+        SOA_E_NOT_FINITE);
     e = (soa_boundary){.given = SOA_BASE_FORCE | SOA_TIP_ACCELERATION}; /* no tip named */
-    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL),
+        SOA_E_ARGUMENT);
     e = (soa_boundary){.given = 16};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, out, NULL, NULL),
+        SOA_E_ARGUMENT);
     e = (soa_boundary){0};
-    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, NULL, NULL, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.a, &e, NULL, NULL, NULL),
+        SOA_E_ARGUMENT);
     close_bench(&b);
-    /* a planar tip cannot be accelerated out of its plane; a base that carries nothing heavy cannot float */
+    /* a planar tip cannot be accelerated out of its plane; a base that carries nothing heavy cannot
+     * float */
     b = open_bench("planar-chain:4", 0, 0, first_seed());
     soa_body_info info;
     OK(soa_model_body(b.m, 4, &info));
-    e = (soa_boundary){.given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = 1, .tip = info.frame};
+    e = (soa_boundary){
+        .given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = 1, .tip = info.frame};
     out[0] = 77;
-    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.tau, &e, out, NULL, NULL), SOA_E_SINGULAR);
+    assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.tau, &e,
+                                          out, NULL, NULL),
+                     SOA_E_SINGULAR);
     assert_true(out[0] == 77);
     close_bench(&b);
 }

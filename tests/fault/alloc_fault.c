@@ -49,7 +49,8 @@ static int is_run_time(const char *object) {
 }
 /* The program has its own allocator in front of this one (apps/soa/out_of_memory.c). */
 static int is_allocator(const char *function) {
-    static const char *const names[] = {"malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign"};
+    static const char *const names[] = {"malloc",        "calloc",   "realloc",
+                                        "aligned_alloc", "memalign", "posix_memalign"};
     for (size_t i = 0; function && i < sizeof names / sizeof *names; ++i)
         if (!strcmp(function, names[i])) return 1;
     return 0;
@@ -97,7 +98,8 @@ __attribute__((constructor)) static void begin(void) {
     /* Loads what it needs now, not in a signal handler. */
     backtrace(frame, 2);
     if (path) snprintf(report_path, sizeof report_path, "%s", path);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) signal(faults[i], crashed);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
+        signal(faults[i], crashed);
     atomic_store(&calls, 0);
     if (at) fault_at = atol(at);
     inside = 0;

@@ -47,10 +47,12 @@ __attribute__((constructor)) static void begin(void) {
 }
 __attribute__((destructor)) static void end(void) {
     const char *path = getenv("SOA_IO_COUNT");
-    FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
+    FILE *(*real)(const char *, const char *) =
+        (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, "fopen");
     FILE *file = path ? real(path, "w") : NULL;
     const long count = atomic_load(&calls);
-    for (long i = 0; file && i < count && i < NAMES_MOST; ++i) fprintf(file, "%s\n", names[i]);
+    for (long i = 0; file && i < count && i < NAMES_MOST; ++i)
+        fprintf(file, "%s\n", names[i]);
     if (file) fclose(file);
 }
 

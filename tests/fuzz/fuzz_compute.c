@@ -16,11 +16,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char functions[] =
     "rnea,bias,gravity,aba,mass,mass_inv,pose,jacobian,jdot_v,compliance,operational,energy,"
-    "com,momentum,daba_dq,daba_dv,drnea_dq,drnea_dv,jacobian:camera,closed:forces,closed_id,assemble";
-static const char *const keys[] = {"tau",         "bias",     "gravity",   "qdd",      "mass",      "mass_inv",
-                                   "pose",        "jacobian", "jdot_v",    "kinetic",  "com",       "momentum",
-                                   "daba_dq",     "daba_dv",  "drnea_dq",  "drnea_dv", "potential", "compliance",
-                                   "operational", "closed",   "closed_id", "assemble"};
+    "com,momentum,daba_dq,daba_dv,drnea_dq,drnea_dv,jacobian:camera,closed:forces,closed_id,"
+    "assemble";
+static const char *const keys[] = {
+    "tau",         "bias",     "gravity",   "qdd",      "mass",      "mass_inv",
+    "pose",        "jacobian", "jdot_v",    "kinetic",  "com",       "momentum",
+    "daba_dq",     "daba_dv",  "drnea_dq",  "drnea_dv", "potential", "compliance",
+    "operational", "closed",   "closed_id", "assemble"};
 
 static void demand(int condition, const char *what) {
     if (condition) return;
@@ -51,17 +53,20 @@ static const soa_model *make_model(void) {
 
 static void check_answer(const char *text, size_t size, compute_outcome outcome) {
     json_error_t error;
-    demand(size > 0 && text[size - 1] == '\n' && memchr(text, '\n', size - 1) == NULL, "the answer is not one line");
+    demand(size > 0 && text[size - 1] == '\n' && memchr(text, '\n', size - 1) == NULL,
+           "the answer is not one line");
     json_t *answer = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     demand(json_is_object(answer), "the answer is not a JSON object");
     if (outcome == COMPUTE_BAD) {
-        demand(json_object_size(answer) == 2 && json_integer_value(json_object_get(answer, "line")) == 1 &&
+        demand(json_object_size(answer) == 2 &&
+                   json_integer_value(json_object_get(answer, "line")) == 1 &&
                    json_string_length(json_object_get(answer, "error")) > 0,
                "not an error object");
     } else {
         size_t count = sizeof keys / sizeof *keys;
         demand(json_object_size(answer) == count, "a quantity is missing or too many");
-        for (size_t i = 0; i < count; ++i) demand(json_object_get(answer, keys[i]) != NULL, keys[i]);
+        for (size_t i = 0; i < count; ++i)
+            demand(json_object_get(answer, keys[i]) != NULL, keys[i]);
         demand(strstr(text, "null") == NULL, "a number is not finite");
     }
     json_decref(answer);
@@ -93,7 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (first == COMPUTE_BLANK) {
         demand(quick.size == 0 && full.size == 0, "a blank line was answered");
     } else {
-        demand(quick.size == full.size && memcmp(quick.data, full.data, full.size) == 0, "the readers disagree");
+        demand(quick.size == full.size && memcmp(quick.data, full.data, full.size) == 0,
+               "the readers disagree");
         out_char(&quick, '\0'); /* for strstr */
         check_answer(quick.data, quick.size - 1, first);
     }

@@ -19,10 +19,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const soa_model *model;
     static soa_machine *machine;
     if (!model) {
-        soa_body_def body[3] = {soa_body_default("a", 0, SOA_FREE), soa_body_default("b", 1, SOA_REVOLUTE),
+        soa_body_def body[3] = {soa_body_default("a", 0, SOA_FREE),
+                                soa_body_default("b", 1, SOA_REVOLUTE),
                                 soa_body_default("c", 1, SOA_UNIVERSAL)};
-        for (int i = 0; i < 3; ++i) soa_body_box(&body[i], 1, 0.1, 0.2, 0.3);
-        body[2].joint.axis2[0] = 1, body[2].joint.axis2[2] = 0;
+        for (int i = 0; i < 3; ++i)
+            soa_body_box(&body[i], 1, 0.1, 0.2, 0.3);
+        body[2].joint.axis2[0] = 1;
+        body[2].joint.axis2[2] = 0;
         const soa_model_def def = soa_model_default("fuzz", body, 3);
         const int tip = 3;
         demand(soa_model_create(&def, &model, NULL) == SOA_OK, "no model");
@@ -31,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char text[401], message[300], out[8000];
     memcpy(text, data, size);
     text[size] = 0;
-    const soa_variable variable[2] = {{"x", SOA_SPACE_LINK, SOA_SPACE_ONE}, {"A", SOA_SPACE_BASE, SOA_SPACE_TIP}};
+    const soa_variable variable[2] = {{"x", SOA_SPACE_LINK, SOA_SPACE_ONE},
+                                      {"A", SOA_SPACE_BASE, SOA_SPACE_TIP}};
     const soa_expr *e = NULL, *again = NULL, *better = NULL, *left = NULL, *right = NULL;
     const double zero[36] = {0};
     soa_machine_set_vector(machine, "x", SOA_SPACE_LINK, zero);
@@ -56,6 +60,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (soa_expr_parse_equation(text, &left, &right, message, sizeof message) == SOA_OK)
         soa_expr_prove(left, right, NULL, NULL);
-    soa_expr_free(e), soa_expr_free(again), soa_expr_free(better), soa_expr_free(left), soa_expr_free(right);
+    soa_expr_free(e);
+    soa_expr_free(again);
+    soa_expr_free(better);
+    soa_expr_free(left);
+    soa_expr_free(right);
     return 0;
 }

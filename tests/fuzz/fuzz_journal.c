@@ -41,35 +41,45 @@ static void use(const uint8_t *data, size_t size) {
     soa_log_info info;
     soa_report report;
     if (soai_log_open(-1, data, size, "fuzz", &log, &report) != SOA_OK) {
-        demand(log == NULL && report.text[0] && report.status != SOA_OK, "a refusal without a word");
+        demand(log == NULL && report.text[0] && report.status != SOA_OK,
+               "a refusal without a word");
         return;
     }
     soa_log_get_info(log, &info);
     demand(info.bytes >= 0 && (size_t)info.bytes <= size && info.bytes + info.torn == (int64_t)size,
            "more than there is");
-    demand(strlen(info.program_version) <= SOA_JOURNAL_MAX_NAME && info.scenario[info.scenario_size] == 0, "texts");
+    demand(strlen(info.program_version) <= SOA_JOURNAL_MAX_NAME &&
+               info.scenario[info.scenario_size] == 0,
+           "texts");
     for (int i = 0; i < info.signal_count; ++i)
-        demand(info.signals[i].name[0] && soa_log_find_signal(log, info.signals[i].name) <= i, "a signal's name");
+        demand(info.signals[i].name[0] && soa_log_find_signal(log, info.signals[i].name) <= i,
+               "a signal's name");
     const size_t n = (size_t)info.signal_count * COLUMNS + 1;
-    double t[ROWS], *children = malloc(((size_t)info.signal_count * 2 * FAN + 1) * sizeof *children),
-                    *values = malloc(n * sizeof *values), *min = malloc(n * sizeof *min),
-                    *max = malloc(n * sizeof *max);
+    double t[ROWS],
+        *children = malloc(((size_t)info.signal_count * 2 * FAN + 1) * sizeof *children),
+        *values = malloc(n * sizeof *values), *min = malloc(n * sizeof *min),
+        *max = malloc(n * sizeof *max);
     demand(children && values && min && max, "no memory");
     int64_t got, sample;
     const int64_t from[4] = {0, info.samples / 3, info.samples - 2, info.samples - 70};
     for (int k = 0; k < 4; ++k) {
         if (from[k] < 0) continue;
-        soa_log_read_samples(log, &(soa_log_range){.first = from[k], .count = ROWS}, t, values, &got, &report);
+        soa_log_read_samples(log, &(soa_log_range){.first = from[k], .count = ROWS}, t, values,
+                             &got, &report);
         demand(got >= 0 && got <= ROWS, "more rows than asked for");
-        for (int64_t i = 0; i < got; ++i) demand(isfinite(t[i]), "a time that is none");
+        for (int64_t i = 0; i < got; ++i)
+            demand(isfinite(t[i]), "a time that is none");
     }
     if (info.samples) {
         demand(isfinite(info.first) && isfinite(info.last), "no first or last time");
         const double middle = info.first + 0.4 * (info.last - info.first);
         if (soa_log_find_sample(log, middle, &sample, &report) == SOA_OK)
             demand(sample >= 0 && sample <= info.samples, "a sample that is not there");
-        soa_log_overview(log, &(soa_log_window){.t0 = info.first, .t1 = info.last, .columns = COLUMNS}, min, max, &report);
-        soa_log_overview(log, &(soa_log_window){.t0 = middle, .t1 = middle, .columns = 1}, min, max, &report);
+        soa_log_overview(log,
+                         &(soa_log_window){.t0 = info.first, .t1 = info.last, .columns = COLUMNS},
+                         min, max, &report);
+        soa_log_overview(log, &(soa_log_window){.t0 = middle, .t1 = middle, .columns = 1}, min, max,
+                         &report);
     }
     for (int64_t i = 0; i < info.events && i < 20; ++i) {
         soa_log_event_info event;
@@ -85,13 +95,18 @@ static void use(const uint8_t *data, size_t size) {
         free(blob);
     }
     int news = 1, found = 0;
-    demand(soa_log_refresh(log, &news, &report) == SOA_OK && !news, "news of a file that stays as it is");
+    demand(soa_log_refresh(log, &news, &report) == SOA_OK && !news,
+           "news of a file that stays as it is");
     if (soai_log_cut(log, &found, &report) == SOA_OK) {
         const soai_place *p = soai_log_place(log);
         demand(p->end <= size && !found == !p->checkpoints, "cut back to nowhere");
-        for (int i = 0; i < p->peaks; ++i) soai_log_bounds(log, p->peak[i].offset, values, children, &report);
+        for (int i = 0; i < p->peaks; ++i)
+            soai_log_bounds(log, p->peak[i].offset, values, children, &report);
     }
-    free(children), free(values), free(min), free(max);
+    free(children);
+    free(values);
+    free(min);
+    free(max);
     soa_log_close(log);
 }
 

@@ -38,7 +38,8 @@ static void seal(uint8_t *bytes, size_t size) {
     memcpy(&length, bytes + 16, sizeof length);
     if (length < size) size = (size_t)length;
     memset(bytes + 24, 0, sizeof h);
-    for (size_t i = 0; i < size; i++) h = (h ^ bytes[i]) * 1099511628211u;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ bytes[i]) * 1099511628211u;
     memcpy(bytes + 24, &h, sizeof h);
 }
 
@@ -59,21 +60,28 @@ static size_t read_texts(const soa_model *m) {
 }
 
 static void sweep(const soa_model *m) {
-    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m),
+                 n = (size_t)soa_model_body_count(m);
     demand(nq >= nv && n < (size_t)1 << 20, "odd sizes");
     if (n > 64) return; /* to save time */
     const int last = soa_model_frame_count(m) - 1;
-    const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}}, {last, SOA_AXES_BODY, {6, 5, 4, 3, 2, 1}}};
-    double *q = numbers(5 * nq, sizeof *q), *v = numbers(5 * nv, sizeof *v), V[6], kinetic, potential;
-    double *out = numbers(5 * nv * nv + 6 * nv + 10 * n * nv, sizeof *out), *out2 = numbers(nv * nv, sizeof *out2);
+    const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
+                             {last, SOA_AXES_BODY, {6, 5, 4, 3, 2, 1}}};
+    double *q = numbers(5 * nq, sizeof *q), *v = numbers(5 * nv, sizeof *v), V[6], kinetic,
+           potential;
+    double *out = numbers(5 * nv * nv + 6 * nv + 10 * n * nv, sizeof *out),
+           *out2 = numbers(nv * nv, sizeof *out2);
     float *qf = numbers(nq, sizeof *qf), *out_f = numbers(nv * nv, sizeof *out_f);
     soa_work *w = NULL;
     soa_batch *b = NULL;
     soa_frame pose;
     demand(soa_work_create(m, &w) == SOA_OK && soa_batch_create(m, &b) == SOA_OK, "no work space");
-    for (size_t s = 0; s < 5; s++) soa_q_neutral(m, q + s * nq);
-    for (size_t i = 0; i < 5 * nv; i++) v[i] = 0.25;
-    for (size_t i = 0; i < nq; i++) qf[i] = (float)q[i];
+    for (size_t s = 0; s < 5; s++)
+        soa_q_neutral(m, q + s * nq);
+    for (size_t i = 0; i < 5 * nv; i++)
+        v[i] = 0.25;
+    for (size_t i = 0; i < nq; i++)
+        qf[i] = (float)q[i];
     demand(soa_rnea(m, w, q, v, v, f, 2, out) == SOA_OK, "rnea refuses a neutral state");
     soa_aba(m, w, q, v, v, f, 2, out);
     demand(soa_crba(m, w, q, out) == SOA_OK, "crba refuses a neutral state");
@@ -81,7 +89,8 @@ static void sweep(const soa_model *m) {
     soa_coriolis_mul(m, w, q, v, v, out);
     soa_energy(m, w, q, v, &kinetic, &potential);
     soa_regressor(m, w, q, v, v, out);
-    soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = v, .wrenches = f, .wrench_count = 2}, out, out2);
+    soa_aba_derivatives(
+        m, w, &(soa_input){.q = q, .v = v, .tau = v, .wrenches = f, .wrench_count = 2}, out, out2);
     demand(soa_kinematics(m, w, q, v, v) == SOA_OK, "kinematics refuses a neutral state");
     for (int i = 0; i <= last; i++) {
         soa_pose(m, w, i, &pose);
@@ -93,8 +102,14 @@ static void sweep(const soa_model *m) {
     soa_rnea_batch_f(m, b, 1, qf, NULL, NULL, NULL, out_f);
     soa_crba_f(m, w, qf, out_f);
     soa_q_integrate(m, q, v, 0.1, q);
-    soa_work_free(w), soa_batch_free(b);
-    free(q), free(v), free(out), free(out2), free(qf), free(out_f);
+    soa_work_free(w);
+    soa_batch_free(b);
+    free(q);
+    free(v);
+    free(out);
+    free(out2);
+    free(qf);
+    free(out_f);
 }
 
 static void try(const uint8_t *bytes, size_t size) {

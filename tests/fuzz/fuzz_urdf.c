@@ -20,21 +20,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     soa_urdf_shape_list shapes; /* without a folder no other file is opened */
     soa_report about;
-    if (soa_urdf_parse_shapes(&(soa_urdf_source){.text = (const char *)data, .length = size, .name = "fuzz.urdf"}, &shapes, &about) != about.status) abort();
+    if (soa_urdf_parse_shapes(
+            &(soa_urdf_source){.text = (const char *)data, .length = size, .name = "fuzz.urdf"},
+            &shapes, &about) != about.status)
+        abort();
     for (int i = 0; i < shapes.count; ++i)
-        if (shapes.shapes[i].is_mesh || soa_shape_check(&shapes.shapes[i].shape, NULL) != SOA_OK) abort();
+        if (shapes.shapes[i].is_mesh || soa_shape_check(&shapes.shapes[i].shape, NULL) != SOA_OK)
+            abort();
     soa_urdf_shape_list_free(&shapes);
     for (int i = 0; i < 4; ++i) {
         const soa_read_options options = {.floating = i & 1, .ideal = i >> 1};
         const soa_model *model = NULL;
         soa_report report;
         soa_constraint_list list;
-        soa_status status =
-            soa_urdf_parse(&(soa_urdf_source){.text = (const char *)data, .length = size, .name = "fuzz.urdf"}, &options, &model, &list, &report);
+        soa_status status = soa_urdf_parse(
+            &(soa_urdf_source){.text = (const char *)data, .length = size, .name = "fuzz.urdf"},
+            &options, &model, &list, &report);
         if (status != report.status || (status == SOA_OK) != (model != NULL)) abort();
-        if (status == SOA_OK && (soa_model_nq(model) < soa_model_nv(model) || soa_model_frame_count(model) < 1)) abort();
-        if (status != SOA_OK && (report.text[0] == 0 || memchr(report.text, 0, sizeof report.text) == NULL)) abort();
-        if (list.count < 0 || (list.count > 0) != (list.defs != NULL) || (status != SOA_OK && list.count > 0)) abort();
+        if (status == SOA_OK &&
+            (soa_model_nq(model) < soa_model_nv(model) || soa_model_frame_count(model) < 1))
+            abort();
+        if (status != SOA_OK &&
+            (report.text[0] == 0 || memchr(report.text, 0, sizeof report.text) == NULL))
+            abort();
+        if (list.count < 0 || (list.count > 0) != (list.defs != NULL) ||
+            (status != SOA_OK && list.count > 0))
+            abort();
         soa_constraints *all = NULL;
         /* Each was tried alone before. */
         if (status == SOA_OK && list.count > 0 && list.count < 50 && soa_model_nv(model) < 50) {

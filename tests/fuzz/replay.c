@@ -16,7 +16,8 @@ static int replay_file(const char *path) {
     uint8_t *data = NULL;
     long size = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
     int read = 0;
-    if (size >= 0 && fseek(file, 0, SEEK_SET) == 0 && (data = malloc(size > 0 ? (size_t)size : 1)) != NULL)
+    if (size >= 0 && fseek(file, 0, SEEK_SET) == 0 &&
+        (data = malloc(size > 0 ? (size_t)size : 1)) != NULL)
         read = fread(data, 1, (size_t)size, file) == (size_t)size;
     fclose(file);
     if (read) {

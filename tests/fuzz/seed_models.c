@@ -25,11 +25,13 @@ static void save(const char *name, const soa_model *model) {
     soa_report report = {0};
     if (soa_model_save(model, path_of(name), &report) != SOA_OK) fail(name, &report);
 }
-static void build(const char *name, const soa_body_def *bodies, int count, const soa_frame_def *frame) {
+static void build(const char *name, const soa_body_def *bodies, int count,
+                  const soa_frame_def *frame) {
     const soa_model *model = NULL;
     soa_report report = {0};
     soa_model_def def = soa_model_default(name, bodies, count);
-    def.frames = frame, def.frame_count = frame != NULL;
+    def.frames = frame;
+    def.frame_count = frame != NULL;
     if (soa_model_create(&def, &model, &report) != SOA_OK) fail(name, &report);
     save(name, model);
     soa_model_free(model);
@@ -37,7 +39,8 @@ static void build(const char *name, const soa_body_def *bodies, int count, const
 static soa_body_def body(const char *name, int parent, soa_joint_type type) {
     soa_body_def b = soa_body_default(name, parent, type);
     soa_body_box(&b, 1, 0.1, 0.2, 0.3);
-    b.com[2] = 0.1, b.placement.p[0] = parent ? 0.5 : 0;
+    b.com[2] = 0.1;
+    b.placement.p[0] = parent ? 0.5 : 0;
     if (type == SOA_HELICAL) b.joint.pitch = 0.1;
     return b;
 }
@@ -77,19 +80,27 @@ int main(int argc, char **argv) {
 
     soa_body_def hand[4] = {body("palm", 0, SOA_REVOLUTE), body("finger", 1, SOA_REVOLUTE),
                             body("thumb", 1, SOA_REVOLUTE), body("tip", 2, SOA_FIXED)};
-    hand[2].joint.mimic = 2, hand[2].joint.mimic_ratio = -0.5, hand[2].joint.mimic_offset = 0.1;
-    hand[1].joint.rotor_inertia = 1e-4, hand[1].joint.gear_ratio = 30, hand[1].joint.rotor_model = SOA_ROTOR_EXACT;
-    hand[0].joint.damping = 0.1, hand[0].joint.stiffness = 2, hand[0].joint.friction_positive = 0.3;
+    hand[2].joint.mimic = 2;
+    hand[2].joint.mimic_ratio = -0.5;
+    hand[2].joint.mimic_offset = 0.1;
+    hand[1].joint.rotor_inertia = 1e-4;
+    hand[1].joint.gear_ratio = 30;
+    hand[1].joint.rotor_model = SOA_ROTOR_EXACT;
+    hand[0].joint.damping = 0.1;
+    hand[0].joint.stiffness = 2;
+    hand[0].joint.friction_positive = 0.3;
     const soa_frame_def tool = {"tool", 4, soa_body_default("", 0, SOA_FIXED).placement};
     build("mimic_rotor_frame", hand, 4, &tool);
 
     soa_body_def forest[4] = {body("trunk", 0, SOA_SPHERICAL), body("branch", 1, SOA_UNIVERSAL),
                               body("other", 0, SOA_FREE), body("twig", 3, SOA_PRISMATIC)};
     /* a massless inner link. */
-    forest[0].mass = 0, memset(forest[0].inertia, 0, sizeof forest[0].inertia);
+    forest[0].mass = 0;
+    memset(forest[0].inertia, 0, sizeof forest[0].inertia);
     build("forest", forest, 4, NULL);
     /* Forward dynamics is not defined. */
-    forest[3].mass = 0, memset(forest[3].inertia, 0, sizeof forest[3].inertia);
+    forest[3].mass = 0;
+    memset(forest[3].inertia, 0, sizeof forest[3].inertia);
     build("forest_massless_tip", forest, 4, NULL);
 
     const unsigned version = 9, order = 0x04030201, count = 200;

@@ -10,12 +10,13 @@ enum { METHODS = sizeof every / sizeof *every };
 
 static double norm(const double *x, int n) {
     double sum = 0;
-    for (int i = 0; i < n; ++i) sum += x[i] * x[i];
+    for (int i = 0; i < n; ++i)
+        sum += x[i] * x[i];
     return sqrt(sum);
 }
 
-/* The accelerations keep T'V = 0 and give W', by central differences of V along the motion: every rate of a direction
- * is in it.  Theta's rate likewise. */
+/* The accelerations keep T'V = 0 and give W', by central differences of V along the motion: every
+ * rate of a direction is in it.  Theta's rate likewise. */
 static void rates_of_contacts(void **unused) {
     (void)unused;
     worst_case held = {0}, free_rate = {0}, theta = {0}, shift = {0}, closed = {0};
@@ -24,7 +25,9 @@ static void rates_of_contacts(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], W_rate[MOST_ROWS], force[MOST_ROWS];
         soa_grasp_report report;
-        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, force, W_rate, &report);
+        const soa_status status =
+            soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, force,
+                         W_rate, &report);
         if (status || report.condition > 1e6) {
             grasp_system_close(&s);
             continue;
@@ -34,7 +37,10 @@ static void rates_of_contacts(void **unused) {
         for (int side = 0; side < 2; ++side) {
             const double t = side ? h : -h;
             double step[MOST_V];
-            for (int j = 0; j < s.nv; ++j) step[j] = t * s.v[j] + t * t / 2 * qdd[j], vn[side][j] = s.v[j] + t * qdd[j];
+            for (int j = 0; j < s.nv; ++j) {
+                step[j] = t * s.v[j] + t * t / 2 * qdd[j];
+                vn[side][j] = s.v[j] + t * qdd[j];
+            }
             OK(soa_q_integrate(s.m, s.q, step, 1, qn[side]));
         }
         for (int a = 0; a < s.arms; ++a) {
@@ -46,17 +52,27 @@ static void rates_of_contacts(void **unused) {
             assert_int_equal(free, at.free);
             note(&closed, at.rate, seed);
             note(&closed, at.gap, seed);
-            for (int side = 0; side < 2; ++side) OK(soa_grasp_contact_motion(s.g, s.w, qn[side], vn[side], a, &near[side]));
+            for (int side = 0; side < 2; ++side)
+                OK(soa_grasp_contact_motion(s.g, s.w, qn[side], vn[side], a, &near[side]));
             const double size = 1 + norm(qdd, s.nv);
             note(&held, fmax(near[0].rate, near[1].rate) / (h * size), seed); /* O(h^2) / h */
             for (int k = 0; k < free; ++k)
-                note(&free_rate, fabs((near[1].W[k] - near[0].W[k]) / (2 * h) - W_rate[first + k]) / size, seed);
+                note(&free_rate,
+                     fabs((near[1].W[k] - near[0].W[k]) / (2 * h) - W_rate[first + k]) / size,
+                     seed);
             double same = 0;
-            for (int k = 0; k < 4; ++k) same += near[0].theta[k] * near[1].theta[k];
+            for (int k = 0; k < 4; ++k)
+                same += near[0].theta[k] * near[1].theta[k];
             for (int k = 0; k < 4 && same > 0; ++k)
-                note(&theta, fabs((near[1].theta[k] - near[0].theta[k]) / (2 * h) - at.theta_rate[k]) / size, seed);
+                note(&theta,
+                     fabs((near[1].theta[k] - near[0].theta[k]) / (2 * h) - at.theta_rate[k]) /
+                         size,
+                     seed);
             for (int k = 0; k < 3; ++k)
-                note(&shift, fabs((near[1].shift[k] - near[0].shift[k]) / (2 * h) - at.shift_rate[k]) / size, seed);
+                note(&shift,
+                     fabs((near[1].shift[k] - near[0].shift[k]) / (2 * h) - at.shift_rate[k]) /
+                         size,
+                     seed);
         }
         grasp_system_close(&s);
     }
@@ -78,8 +94,8 @@ static void add_contacts(const grasp_system *s, soa_constraints *c) {
         }
     }
 }
-/* The same contacts as constraints: loops, and velocity rows where there is no such joint; soa_closed_fd, three
- * methods. */
+/* The same contacts as constraints: loops, and velocity rows where there is no such joint;
+ * soa_closed_fd, three methods. */
 static void as_loops(void **unused) {
     (void)unused;
     worst_case motion = {0}, torque = {0}, projected = {0};
@@ -91,23 +107,28 @@ static void as_loops(void **unused) {
         const soa_constraint_capacity room = {2 * MOST_ARMS, MOST_ROWS, 1};
         OK(soa_constraints_create(s.m, &room, &c));
         add_contacts(&s, c);
-        double qdd[MOST_V], f[MOST_ROWS], closed[MOST_V], lambda[MOST_ROWS], t1[MOST_V], t2[MOST_V], v[MOST_V];
+        double qdd[MOST_V], f[MOST_ROWS], closed[MOST_V], lambda[MOST_ROWS], t1[MOST_V], t2[MOST_V],
+            v[MOST_V];
         static double G[MOST_ROWS * MOST_V];
         soa_grasp_report report;
         dense_form(&s, s.q, s.v, &D);
-        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
+        const soa_status status = soa_grasp_fd(
+            s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
         if (report.condition < 1e8) {
             OK(status);
-            OK(soa_constraints_evaluate(c, s.w, &(soa_input){.q = s.q, .v = s.v}, NULL, NULL, G, NULL));
+            OK(soa_constraints_evaluate(c, s.w, &(soa_input){.q = s.q, .v = s.v}, NULL, NULL, G,
+                                        NULL));
             dense_torques(&D, f, t1);
             for (int method = SOA_CLOSED_KKT; method <= SOA_CLOSED_NULL_SPACE; ++method) {
                 soa_closed_options o = soa_closed_options_default();
                 o.method = (soa_closed_method)method;
-                OK(soa_closed_fd(c, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, closed, lambda, NULL));
+                OK(soa_closed_fd(c, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, closed,
+                                 lambda, NULL));
                 note(&motion, relative(qdd, closed, (size_t)s.nv), seed);
                 for (int j = 0; j < s.nv; ++j) {
                     t2[j] = 0;
-                    for (int n = 0; n < D.rows; ++n) t2[j] += G[s.nv * n + j] * lambda[n];
+                    for (int n = 0; n < D.rows; ++n)
+                        t2[j] += G[s.nv * n + j] * lambda[n];
                 }
                 note(&torque, relative(t1, t2, (size_t)s.nv), seed);
             }
@@ -135,10 +156,12 @@ static void the_object(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], f[MOST_ROWS], V[6], A[6], alpha0[MOST_ROWS];
         soa_grasp_report report;
-        const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
+        const soa_status status = soa_grasp_fd(
+            s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
         if (!status && report.condition < 1e8) {
             soa_grasp_object o;
-            OK(soa_grasp_object_state(s.g, s.w, &(soa_input){.q = s.q, .v = s.v, .a = qdd}, f, s.object, &o, alpha0));
+            OK(soa_grasp_object_state(s.g, s.w, &(soa_input){.q = s.q, .v = s.v, .a = qdd}, f,
+                                      s.object, &o, alpha0));
             OK(soa_kinematics(s.m, s.w, s.q, s.v, qdd));
             OK(soa_velocity(s.m, s.w, s.object, SOA_AXES_WORLD, V));
             OK(soa_acceleration_classical(s.m, s.w, s.object, SOA_AXES_WORLD, A));
@@ -151,13 +174,16 @@ static void the_object(void **unused) {
                 OK(soa_pose(s.m, s.w, s.contact[a].arm, &X));
                 note(&tips, relative(alpha0 + 6 * a, B, 3), seed);
             }
-            /* the object alone under f(C) and its own joint torque moves so: torque of the object without contacts */
+            /* the object alone under f(C) and its own joint torque moves so: torque of the object
+             * without contacts */
             double torque[MOST_V], body[6];
             soa_frame pose;
             OK(soa_pose(s.m, s.w, s.object, &pose));
             OK(soa_rnea(s.m, s.w, s.q, s.v, qdd, NULL, 0, torque));
-            turn_back(pose.R, o.f, body), turn_back(pose.R, o.f + 3, body + 3);
-            for (int j = 0; j < 6; ++j) body[j] += s.tau[s.nv - 6 + j];
+            turn_back(pose.R, o.f, body);
+            turn_back(pose.R, o.f + 3, body + 3);
+            for (int j = 0; j < 6; ++j)
+                body[j] += s.tau[s.nv - 6 + j];
             note(&force, relative(body, torque + s.nv - 6, 6), seed);
         }
         grasp_system_close(&s);
@@ -168,7 +194,8 @@ static void the_object(void **unused) {
     conclude("f(C) moves the object (2.4), (2.9)", &force, 1e-9);
 }
 
-/* Arms with three joints: Omega is singular by counting, and for parallel axes also where the machine moves. */
+/* Arms with three joints: Omega is singular by counting, and for parallel axes also where the
+ * machine moves. */
 static void singular_omega(void **unused) {
     (void)unused;
     worst_case motion = {0}, least = {0}, torque = {0};
@@ -190,37 +217,45 @@ static void singular_omega(void **unused) {
         dense_form(&s, s.q, s.v, &D);
         const int rank = dense_solve(&D, s.tau, expected, f0);
         dense_torques(&D, f0, t1);
-        /* A structure at rest stays there: the dense system, with rows rounded and condition up to 1e8, knows it less well. */
+        /* A structure at rest stays there: the dense system, with rows rounded and condition up to
+         * 1e8, knows it less well. */
         if (rank == s.nv && norm(s.v, s.nv) <= 1e-12) memset(expected, 0, sizeof expected);
         for (int k = 0; reduced.condition < 1e8 && k < METHODS; ++k) {
             soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report;
             o.method = every[k];
-            const soa_status status = soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
+            const soa_status status =
+                soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f,
+                             NULL, &report);
             if (every[k] == SOA_GRASP_WOODBURY) {
                 if (rank < D.rows) assert_int_equal(status, SOA_E_SINGULAR);
                 continue;
             }
-            if (status) fail_msg("seed %ld: %s, residual %g", seed, soa_status_text(status), report.residual);
+            if (status)
+                fail_msg("seed %ld: %s, residual %g", seed, soa_status_text(status),
+                         report.residual);
             assert_int_equal(report.rank, rank);
             assert_int_equal(report.least_norm, rank < D.rows);
             note(&motion, relative(qdd, expected, (size_t)s.nv), seed);
             dense_torques(&D, f, t2);
             note(&torque, relative(t2, t1, (size_t)s.nv), seed);
-            note(&least, fmax(0, norm(f, D.n6) / norm(f0, D.n6) - 1), seed); /* no solution is shorter */
+            /* no solution is shorter */
+            note(&least, fmax(0, norm(f, D.n6) / norm(f0, D.n6) - 1), seed);
         }
         moving += rank < D.rows && norm(s.v, s.nv) > 1e-6;
         grasp_system_close(&s);
     }
-    printf("  Omega singular in %ld of 200 systems; redundant forces in %ld that move\n", singular, moving);
+    printf("  Omega singular in %ld of 200 systems; redundant forces in %ld that move\n", singular,
+           moving);
     assert_true(singular > 100 && moving > 20);
     conclude("vdot, least-norm forces, against (2.11)", &motion, 1e-9);
     conclude("J'f, least-norm forces, against (2.11)", &torque, 1e-9);
     conclude("forces longer than another solution's", &least, 1e-9);
 }
 
-/* RK88-II section 4's conjecture: along motions that obey the contacts the right side of (4.9d) stays in the image of
- * Omega.  Planar arms: redundant forces and a machine that moves.  Along others it need not, and the status says so. */
+/* RK88-II section 4's conjecture: along motions that obey the contacts the right side of (4.9d)
+ * stays in the image of Omega.  Planar arms: redundant forces and a machine that moves.  Along
+ * others it need not, and the status says so. */
 static void conjecture(void **unused) {
     (void)unused;
     worst_case inside = {0}, gap = {0};
@@ -242,11 +277,16 @@ static void conjecture(void **unused) {
         soa_grasp_report report = {0};
         const double dt = 2e-3;
         for (int k = 0; k < 50; ++k) {
-            const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, &report);
+            const soa_status status =
+                soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd,
+                             NULL, NULL, &report);
             if (report.condition > 1e8) break; /* near another singularity */
             note(&inside, report.residual, seed);
             OK(status);
-            for (int j = 0; j < s.nv; ++j) step[j] = dt * s.v[j] + dt * dt / 2 * qdd[j], s.v[j] += dt * qdd[j];
+            for (int j = 0; j < s.nv; ++j) {
+                step[j] = dt * s.v[j] + dt * dt / 2 * qdd[j];
+                s.v[j] += dt * qdd[j];
+            }
             OK(soa_q_integrate(s.m, s.q, step, 1, s.q));
             if (soa_closed_project(c, s.w, 0, s.q, s.v, NULL)) break;
             soa_contact_motion m;
@@ -258,20 +298,24 @@ static void conjecture(void **unused) {
         if (report.least_norm && report.condition < 1e8) { /* velocities that do not obey */
             roll_many(&s.d, -1, 1, (size_t)s.nv, s.v);
             ++outside;
-            const soa_status status = soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, &report);
+            const soa_status status =
+                soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd,
+                             NULL, NULL, &report);
             told += status == SOA_E_INCONSISTENT && report.residual > 1e-7;
         }
         soa_constraints_free(c);
         grasp_system_close(&s);
     }
-    printf("  %ld of 60 machines with singular Omega moved; velocities that break the contacts: refused %ld of %ld\n",
+    printf("  %ld of 60 machines with singular Omega moved; velocities that break the contacts: "
+           "refused %ld of %ld\n",
            moved, told, outside);
     assert_true(moved > 20 && outside > 20 && told == outside);
     conclude("right side of (4.9d) outside the image of Omega", &inside, 1e-9);
     conclude("contacts stay closed on the way", &gap, 1e-9);
 }
 
-/* A planar arm held by the world: three of six rows do not move at all, and are no reason to invent forces. */
+/* A planar arm held by the world: three of six rows do not move at all, and are no reason to invent
+ * forces. */
 static void held_by_the_world(void **unused) {
     (void)unused;
     worst_case motion = {0};
@@ -295,7 +339,9 @@ static void held_by_the_world(void **unused) {
             soa_grasp_options o = soa_grasp_options_default();
             soa_grasp_report report;
             o.method = every[k];
-            const soa_status status = soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f, NULL, &report);
+            const soa_status status =
+                soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f,
+                             NULL, &report);
             if (every[k] == SOA_GRASP_WOODBURY) {
                 assert_int_equal(status, SOA_E_SINGULAR);
                 continue;
@@ -320,15 +366,18 @@ static void generic_bases(void **unused) {
         grasp_system s = grasp_system_open(seed, &r);
         soa_grasp_rank full;
         OK(soa_grasp_compliance(s.g, s.w, s.q, NULL, &full, NULL));
-        full_rank += full.rank == full.rows, ++all;
+        full_rank += full.rank == full.rows;
+        ++all;
         worst = fmax(worst, full.condition);
         grasp_system_close(&s);
     }
-    printf("  Omega of full rank in %ld of %ld random placements, largest condition %.1e\n", full_rank, all, worst);
+    printf("  Omega of full rank in %ld of %ld random placements, largest condition %.1e\n",
+           full_rank, all, worst);
     assert_int_equal(full_rank, all);
 }
 
-/* Total momentum and its rate about the inertial origin: joint forces of the root bodies, brought there. */
+/* Total momentum and its rate about the inertial origin: joint forces of the root bodies, brought
+ * there. */
 static void root_forces(const grasp_system *s, const double *qdd, double rate[6], double *size) {
     double torque[MOST_V];
     OK(soa_rnea(s->m, s->w, s->q, s->v, qdd, NULL, 0, torque));
@@ -348,7 +397,8 @@ static void root_forces(const grasp_system *s, const double *qdd, double rate[6]
         double f[6];
         OK(soa_pose(s->m, s->w, info.frame, &X));
         soa_frame_force_to_parent(&X, torque + info.v_index, f);
-        for (int j = 0; j < 6; ++j) rate[j] += f[j];
+        for (int j = 0; j < 6; ++j)
+            rate[j] += f[j];
     }
 }
 static void momentum(const grasp_system *s, const double *v, double h[6], double *size) {
@@ -356,7 +406,8 @@ static void momentum(const grasp_system *s, const double *v, double h[6], double
     OK(soa_momentum(s->m, s->w, s->q, v, h, com));
     double t[3];
     cross(com, h + 3, t);
-    for (int j = 0; j < 3; ++j) h[j] += t[j];
+    for (int j = 0; j < 3; ++j)
+        h[j] += t[j];
     *size = norm(h, 6);
 }
 static void free_floating(void **unused) {
@@ -371,22 +422,28 @@ static void free_floating(void **unused) {
         };
         grasp_system s = grasp_system_open(seed, &r);
         double qdd[MOST_V], h[6], size;
-        for (int j = 0; j < 6; ++j) s.tau[j] = s.tau[s.nv - 6 + j] = 0; /* internal torques only */
+        for (int j = 0; j < 6; ++j)
+            s.tau[j] = s.tau[s.nv - 6 + j] = 0; /* internal torques only */
         for (int k = 0; k < METHODS; ++k) {
             soa_grasp_options o = soa_grasp_options_default();
             o.method = every[k];
             soa_grasp_report report;
-            if (soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, &report)) continue;
+            if (soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd,
+                             NULL, NULL, &report))
+                continue;
             root_forces(&s, qdd, h, &size);
-            for (int j = 0; j < 6; ++j) note(&rate, fabs(h[j]) / size, seed);
+            for (int j = 0; j < 6; ++j)
+                note(&rate, fabs(h[j]) / size, seed);
         }
         /* closing: wild velocities before */
         double v0[MOST_V], v1[MOST_V], before[6], after[6], P[MOST_ROWS], size0, size1, K0, K1;
         roll_many(&s.d, -1, 1, (size_t)s.nv, v0);
         if (soa_grasp_impulse(s.g, s.w, s.q, v0, v1, P) == SOA_OK) {
-            momentum(&s, v0, before, &size0), momentum(&s, v1, after, &size1);
+            momentum(&s, v0, before, &size0);
+            momentum(&s, v1, after, &size1);
             size = fmax(fmax(size0, size1), norm(P, 6 * s.arms));
-            for (int j = 0; j < 6; ++j) note(&jump, fabs(after[j] - before[j]) / size, seed);
+            for (int j = 0; j < 6; ++j)
+                note(&jump, fabs(after[j] - before[j]) / size, seed);
             OK(soa_energy(s.m, s.w, s.q, v0, &K0, NULL));
             OK(soa_energy(s.m, s.w, s.q, v1, &K1, NULL));
             note(&energy, fmax(0, K1 - K0) / K0, seed); /* never gained */
@@ -398,7 +455,8 @@ static void free_floating(void **unused) {
             add_contacts(&s, c);
             if (soa_closed_impulse(c, s.w, 0, s.q, v0, v1, P) == SOA_OK) {
                 momentum(&s, v1, after, &size1);
-                for (int j = 0; j < 6; ++j) note(&by_loops, fabs(after[j] - before[j]) / fmax(size0, size1), seed);
+                for (int j = 0; j < 6; ++j)
+                    note(&by_loops, fabs(after[j] - before[j]) / fmax(size0, size1), seed);
             }
             soa_constraints_free(c);
         }
@@ -413,14 +471,16 @@ static void free_floating(void **unused) {
 /* Loads: A* against moments by hand, internal forces, least norm, squeezing. */
 static void loads(void **unused) {
     (void)unused;
-    worst_case map = {0}, leaves = {0}, borne = {0}, gives = {0}, shorter = {0}, split = {0}, ortho = {0};
+    worst_case map = {0}, leaves = {0}, borne = {0}, gives = {0}, shorter = {0}, split = {0},
+               ortho = {0};
     const recipe r = {.floating = -1};
     long refused = 0, counted = 0;
     static dense_grasp D;
     for (long seed = first_seed() + 6000; seed < first_seed() + 6150; ++seed) {
         grasp_system s = grasp_system_open(seed, &r);
         const int n = 6 * s.arms;
-        double A[6 * MOST_ROWS], basis[MOST_ROWS * MOST_ROWS], f[MOST_ROWS], wrench[6], got[6], squeeze[MOST_ROWS];
+        double A[6 * MOST_ROWS], basis[MOST_ROWS * MOST_ROWS], f[MOST_ROWS], wrench[6], got[6],
+            squeeze[MOST_ROWS];
         int count = 0, rank = 0;
         dense_form(&s, s.q, s.v, &D);
         OK(soa_grasp_map(s.g, s.w, s.q, s.object, A));
@@ -432,26 +492,31 @@ static void loads(void **unused) {
         OK(soa_grasp_object_state(s.g, s.w, &(soa_input){.q = s.q}, f, s.object, &o, NULL));
         for (int i = 0; i < 6; ++i) {
             got[i] = 0;
-            for (int j = 0; j < n; ++j) got[i] += A[n * i + j] * f[j];
+            for (int j = 0; j < n; ++j)
+                got[i] += A[n * i + j] * f[j];
         }
         note(&map, relative(got, o.f, 6), seed);
         for (int e = 0; e < count; ++e) {
             const double *x = basis + n * e;
             for (int i = 0; i < 6; ++i) {
                 double sum = 0;
-                for (int j = 0; j < n; ++j) sum += A[n * i + j] * x[j];
+                for (int j = 0; j < n; ++j)
+                    sum += A[n * i + j] * x[j];
                 note(&leaves, fabs(sum), seed);
             }
             for (int e2 = 0; e2 <= e; ++e2) {
                 double dot = 0;
-                for (int j = 0; j < n; ++j) dot += x[j] * basis[n * e2 + j];
+                for (int j = 0; j < n; ++j)
+                    dot += x[j] * basis[n * e2 + j];
                 note(&ortho, fabs(dot - (e == e2)), seed);
             }
             double total = 0; /* all of it along T: |T'x| = |x| */
             for (int row = 0; row < D.rows; ++row) {
                 double local[MOST_ROWS];
-                for (int a = 0; a < s.arms; ++a)
-                    turn_back(D.R[a], x + 6 * a, local + 6 * a), turn_back(D.R[a], x + 6 * a + 3, local + 6 * a + 3);
+                for (int a = 0; a < s.arms; ++a) {
+                    turn_back(D.R[a], x + 6 * a, local + 6 * a);
+                    turn_back(D.R[a], x + 6 * a + 3, local + 6 * a + 3);
+                }
                 const double y = along_T(&D, row, local);
                 total += y * y;
             }
@@ -466,25 +531,29 @@ static void loads(void **unused) {
             OK(status);
             for (int i = 0; i < 6; ++i) {
                 got[i] = 0;
-                for (int j = 0; j < n; ++j) got[i] += A[n * i + j] * f[j];
+                for (int j = 0; j < n; ++j)
+                    got[i] += A[n * i + j] * f[j];
             }
             note(&gives, relative(got, wrench, 6), seed);
             double along = 0;
             for (int e = 0; e < count; ++e) {
                 double dot = 0;
-                for (int j = 0; j < n; ++j) dot += basis[n * e + j] * f[j];
+                for (int j = 0; j < n; ++j)
+                    dot += basis[n * e + j] * f[j];
                 along = fmax(along, fabs(dot));
             }
             note(&shorter, along / norm(f, n), seed); /* nothing internal in it: least norm */
             double want[MOST_ROWS] = {0}, both[MOST_ROWS];
             for (int e = 0; e < count; ++e) {
                 const double y = roll(&s.d, -5, 5);
-                for (int j = 0; j < n; ++j) want[j] += y * basis[n * e + j];
+                for (int j = 0; j < n; ++j)
+                    want[j] += y * basis[n * e + j];
             }
             OK(soa_grasp_distribute(s.g, s.w, s.q, s.object, wrench, want, both));
             OK(soa_grasp_internal_force(s.g, s.w, s.q, s.object, both, squeeze));
             note(&split, relative(squeeze, want, (size_t)n), seed);
-            for (int j = 0; j < n; ++j) both[j] -= squeeze[j];
+            for (int j = 0; j < n; ++j)
+                both[j] -= squeeze[j];
             note(&split, relative(both, f, (size_t)n), seed);
         }
         grasp_system_close(&s);
@@ -502,10 +571,14 @@ static void loads(void **unused) {
 /* Friction cones by hand, a box between two soft fingers. */
 static void friction(void **unused) {
     (void)unused;
-    soa_body_def body[3] = {soa_body_default("left", 0, SOA_PRISMATIC), soa_body_default("right", 0, SOA_PRISMATIC),
+    soa_body_def body[3] = {soa_body_default("left", 0, SOA_PRISMATIC),
+                            soa_body_default("right", 0, SOA_PRISMATIC),
                             soa_body_default("object", 0, SOA_FREE)};
     const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, zero[3] = {0, 0, 0};
-    for (int i = 0; i < 2; ++i) memcpy(body[i].joint.axis, x, sizeof x), soa_body_box(&body[i], 1, 0.1, 0.1, 0.1);
+    for (int i = 0; i < 2; ++i) {
+        memcpy(body[i].joint.axis, x, sizeof x);
+        soa_body_box(&body[i], 1, 0.1, 0.1, 0.1);
+    }
     soa_body_box(&body[2], 2, 0.2, 0.2, 0.2);
     soa_model_def def = soa_model_default("pinch", body, 3);
     const soa_model *m = NULL;
@@ -516,14 +589,18 @@ static void friction(void **unused) {
     OK(soa_grasp_create(m, 2, &g));
     double q[9];
     soa_q_neutral(m, q);
-    q[0] = -0.1, q[1] = 0.1;
+    q[0] = -0.1;
+    q[1] = 0.1;
     for (int i = 0; i < 2; ++i) { /* z into the object: +x on the left, -x on the right */
-        soa_contact_def c = soa_contact_default(SOA_CONTACT_SOFT_FINGER, soa_model_find_frame(m, i ? "right" : "left"),
+        soa_contact_def c = soa_contact_default(SOA_CONTACT_SOFT_FINGER,
+                                                soa_model_find_frame(m, i ? "right" : "left"),
                                                 soa_model_find_frame(m, "object"));
-        c.place_arm = soa_frame_from_axis_angle(y, i ? -1.57079632679489662 : 1.57079632679489662, zero);
+        c.place_arm =
+            soa_frame_from_axis_angle(y, i ? -1.57079632679489662 : 1.57079632679489662, zero);
         c.place_object = c.place_arm;
         c.place_object.p[0] = i ? 0.1 : -0.1;
-        c.friction = 0.5, c.torsion = 0.01;
+        c.friction = 0.5;
+        c.torsion = 0.01;
         OK(soa_grasp_add(g, &c, NULL, NULL));
     }
     soa_contact_motion motion;
@@ -540,13 +617,17 @@ static void friction(void **unused) {
     f[4] = 11;
     OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS && check[0].margin < 0);
-    f[4] = 0, f[0] = 0.21; /* torsion about the normal: 0.2 N m at most */
+    f[4] = 0;
+    f[0] = 0.21; /* torsion about the normal: 0.2 N m at most */
     OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS);
-    f[0] = 0.15, f[4] = 8; /* each alone would hold */
+    f[0] = 0.15;
+    f[4] = 8; /* each alone would hold */
     OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS);
-    f[0] = 0, f[4] = 0, f[9] = 1; /* pulled off on the right */
+    f[0] = 0;
+    f[4] = 0;
+    f[9] = 1; /* pulled off on the right */
     OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
     assert_true(broken == 1 && check[1].event == SOA_CONTACT_BREAKS && check[1].margin < 0);
 
@@ -556,20 +637,24 @@ static void friction(void **unused) {
     for (int k = 0; k < METHODS; ++k) {
         soa_grasp_options o = soa_grasp_options_default();
         o.method = every[k];
-        const soa_status s = soa_grasp_fd(g, w, &o, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report);
+        const soa_status s =
+            soa_grasp_fd(g, w, &o, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report);
         if (every[k] == SOA_GRASP_WOODBURY) {
             assert_int_equal(s, SOA_E_SINGULAR); /* a finger with one joint is a singular arm */
             continue;
         }
         OK(s);
         assert_true(report.least_norm);
-        for (int j = 0; j < 2; ++j) assert_true(fabs(force[6 * j + 3] - (j ? -20 : 20)) < 1e-9);
+        for (int j = 0; j < 2; ++j)
+            assert_true(fabs(force[6 * j + 3] - (j ? -20 : 20)) < 1e-9);
         assert_true(fabs(force[5] - 9.81) < 1e-9 && fabs(force[11] - 9.81) < 1e-9);
-        for (int j = 0; j < 8; ++j) assert_true(fabs(qdd[j]) < 1e-9);
+        for (int j = 0; j < 8; ++j)
+            assert_true(fabs(qdd[j]) < 1e-9);
         OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
         assert_int_equal(broken, 0); /* 9.81 < 0.5 * 20 */
     }
-    tau[0] = 19, tau[1] = -19; /* 9.81 > 9.5 */
+    tau[0] = 19;
+    tau[1] = -19; /* 9.81 > 9.5 */
     OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report));
     OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
     assert_int_equal(broken, 2);
@@ -583,70 +668,108 @@ static void friction(void **unused) {
     OK(soa_grasp_remove(g, 1));
     assert_int_equal(soa_grasp_contact_count(g, NULL), 1);
     OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, NULL, NULL, &report));
-    soa_grasp_free(g), soa_work_free(w), soa_model_free(m);
+    soa_grasp_free(g);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 
 static void bad_input(void **unused) {
     (void)unused;
-    grasp_system s = grasp_system_open(first_seed() + 7000, &(recipe){.arms = 2, .joints = 6, .rigid = 1});
+    grasp_system s =
+        grasp_system_open(first_seed() + 7000, &(recipe){.arms = 2, .joints = 6, .rigid = 1});
     double qdd[MOST_V], keep[MOST_V], f[MOST_ROWS] = {0}, wrench[6] = {0};
     soa_report report;
     soa_contact_def c = s.contact[0];
-    for (int j = 0; j < s.nv; ++j) qdd[j] = keep[j] = 7;
+    for (int j = 0; j < s.nv; ++j)
+        qdd[j] = keep[j] = 7;
 #define REFUSED(status, call)                                       \
     do {                                                            \
         assert_int_equal(call, status);                             \
         assert_memory_equal(qdd, keep, (size_t)s.nv * sizeof *qdd); \
     } while (0)
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(NULL, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, NULL));
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT,
+            soa_grasp_fd(NULL, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL,
+                         NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT,
+            soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL, NULL,
+                         NULL, NULL));
     soa_grasp_options o = soa_grasp_options_default();
     o.method = (soa_grasp_method)99;
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT,
+            soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL,
+                         NULL, NULL));
     s.v[0] = NAN;
-    REFUSED(SOA_E_NOT_FINITE, soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_NOT_FINITE,
+            soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, NULL,
+                         NULL, NULL));
     REFUSED(SOA_E_NOT_FINITE, soa_grasp_impulse(s.g, s.w, s.q, s.v, qdd, NULL));
     s.v[0] = 0;
     const soa_wrench bad = {-5, SOA_AXES_WORLD, {0}};
-    REFUSED(SOA_E_ARGUMENT, soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = &bad, .wrench_count = 1}, qdd, NULL, NULL, NULL));
+    REFUSED(SOA_E_ARGUMENT,
+            soa_grasp_fd(
+                s.g, s.w, NULL,
+                &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = &bad, .wrench_count = 1},
+                qdd, NULL, NULL, NULL));
     c.object = 10000;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_NAME);
-    c = s.contact[0], c.object = c.arm;
+    c = s.contact[0];
+    c.object = c.arm;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
-    c = s.contact[0], c.type = SOA_CONTACT_SOFT_FINGER, c.one_sided = 0;
+    c = s.contact[0];
+    c.type = SOA_CONTACT_SOFT_FINGER;
+    c.one_sided = 0;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
-    c = s.contact[0], c.place_arm.R[0] = 3;
+    c = s.contact[0];
+    c.place_arm.R[0] = 3;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_FRAME);
-    c = s.contact[0], c.friction = NAN;
+    c = s.contact[0];
+    c.friction = NAN;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
-    c = s.contact[0], c.type = SOA_CONTACT_OWN, c.free_count = 2;
+    c = s.contact[0];
+    c.type = SOA_CONTACT_OWN;
+    c.free_count = 2;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_SINGULAR); /* two zeros */
-    c = s.contact[0], c.type = SOA_CONTACT_OWN, c.free_count = 1, c.free[0][0] = INFINITY;
+    c = s.contact[0];
+    c.type = SOA_CONTACT_OWN;
+    c.free_count = 1;
+    c.free[0][0] = INFINITY;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_grasp_remove(s.g, 5), SOA_E_ARGUMENT);
-    assert_int_equal(soa_grasp_distribute(s.g, s.w, s.q, s.contact[0].arm, wrench, NULL, f), SOA_E_ARGUMENT);
+    assert_int_equal(soa_grasp_distribute(s.g, s.w, s.q, s.contact[0].arm, wrench, NULL, f),
+                     SOA_E_ARGUMENT);
     wrench[2] = NAN;
-    assert_int_equal(soa_grasp_distribute(s.g, s.w, s.q, s.object, wrench, NULL, f), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_grasp_distribute(s.g, s.w, s.q, s.object, wrench, NULL, f),
+                     SOA_E_NOT_FINITE);
     assert_int_equal((int)soa_grasp_size(s.m, 0), 0);
-    for (int i = 2; i < MOST_ARMS; ++i) OK(soa_grasp_add(s.g, &s.contact[0], NULL, &report));
+    for (int i = 2; i < MOST_ARMS; ++i)
+        OK(soa_grasp_add(s.g, &s.contact[0], NULL, &report));
     assert_int_equal(soa_grasp_add(s.g, &s.contact[0], NULL, &report), SOA_E_MEMORY);
     /* the same contact five times over: forces of least norm, the same motion */
     double q1[MOST_V], q2[MOST_V];
     soa_grasp_report found;
-    OK(soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, q1, f, NULL, &found));
+    OK(soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, q1, f, NULL,
+                    &found));
     assert_true(found.least_norm && found.rank <= 12);
-    for (int i = 2; i < MOST_ARMS; ++i) OK(soa_grasp_remove(s.g, i));
-    OK(soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, q2, NULL, NULL, &found));
+    for (int i = 2; i < MOST_ARMS; ++i)
+        OK(soa_grasp_remove(s.g, i));
+    OK(soa_grasp_fd(s.g, s.w, NULL, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, q2, NULL, NULL,
+                    &found));
     assert_true(relative(q1, q2, (size_t)s.nv) < 1e-9);
     grasp_system_close(&s);
 }
 
 int main(void) {
     printf("seed %ld\n", first_seed());
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rates_of_contacts), cmocka_unit_test(as_loops),      cmocka_unit_test(the_object),
-        cmocka_unit_test(singular_omega),    cmocka_unit_test(conjecture),    cmocka_unit_test(held_by_the_world),
-        cmocka_unit_test(generic_bases),     cmocka_unit_test(free_floating), cmocka_unit_test(loads),
-        cmocka_unit_test(friction),          cmocka_unit_test(bad_input)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rates_of_contacts),
+                                       cmocka_unit_test(as_loops),
+                                       cmocka_unit_test(the_object),
+                                       cmocka_unit_test(singular_omega),
+                                       cmocka_unit_test(conjecture),
+                                       cmocka_unit_test(held_by_the_world),
+                                       cmocka_unit_test(generic_bases),
+                                       cmocka_unit_test(free_floating),
+                                       cmocka_unit_test(loads),
+                                       cmocka_unit_test(friction),
+                                       cmocka_unit_test(bad_input)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

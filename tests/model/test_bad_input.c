@@ -20,10 +20,11 @@
 #define OK(call) assert_int_equal(call, SOA_OK)
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
-/* --- an allocator that fails when asked to ------------------------------------------------------------------------ */
+/* --- an allocator that fails when asked to ---------------------------------------------------- */
 
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -89,17 +90,18 @@ static void *room(size_t count, size_t size) {
 
 static void expect(const char *what, const char *fault, soa_status got, soa_status expected) {
     if (got != expected)
-        fail_msg("%s, %s: got \"%s\", expected \"%s\"", what, fault, soa_status_text(got), soa_status_text(expected));
+        fail_msg("%s, %s: got \"%s\", expected \"%s\"", what, fault, soa_status_text(got),
+                 soa_status_text(expected));
 }
 
-/* --- a mechanism with every joint type ------------------------------------------------------------------------------ */
+/* --- a mechanism with every joint type -------------------------------------------------------- */
 
 enum { BODIES = 10, MIMIC_BODY = 5 };
 
 static void define(soa_body_def bodies[BODIES], int mimic) {
-    static const soa_joint_type type[BODIES] = {SOA_FREE,     SOA_REVOLUTE, SOA_SPHERICAL,   SOA_PRISMATIC,
-                                                SOA_REVOLUTE, SOA_HELICAL,  SOA_CYLINDRICAL, SOA_UNIVERSAL,
-                                                SOA_PLANAR,   SOA_SPHERICAL};
+    static const soa_joint_type type[BODIES] = {
+        SOA_FREE,    SOA_REVOLUTE,    SOA_SPHERICAL, SOA_PRISMATIC, SOA_REVOLUTE,
+        SOA_HELICAL, SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,    SOA_SPHERICAL};
     static const int parent[BODIES] = {0, 1, 2, 2, 4, 5, 1, 7, 8, 8};
     static const char *const name[BODIES] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     for (int i = 0; i < BODIES; i++) {
@@ -112,7 +114,10 @@ static void define(soa_body_def bodies[BODIES], int mimic) {
         b->joint.damping = 0.1;
     }
     bodies[5].joint.pitch = 0.1;
-    if (mimic) bodies[MIMIC_BODY - 1].joint.mimic = 2, bodies[MIMIC_BODY - 1].joint.mimic_ratio = -0.5;
+    if (mimic) {
+        bodies[MIMIC_BODY - 1].joint.mimic = 2;
+        bodies[MIMIC_BODY - 1].joint.mimic_ratio = -0.5;
+    }
 }
 
 static const soa_model *mechanism(int mimic) {
@@ -124,9 +129,19 @@ static const soa_model *mechanism(int mimic) {
     return model;
 }
 
-/* --- calls with a work space ------------------------------------------------------------------------------------------ */
+/* --- calls with a work space ------------------------------------------------------------------ */
 
-enum { Q = 1, V = 2, A = 4, TAU = 8, WRENCH = 16, SOLVES = 32, NEEDS_V = 64, SECOND = 128, OPTIONAL = 256 };
+enum {
+    Q = 1,
+    V = 2,
+    A = 4,
+    TAU = 8,
+    WRENCH = 16,
+    SOLVES = 32,
+    NEEDS_V = 64,
+    SECOND = 128,
+    OPTIONAL = 256
+};
 enum { OUT = 4000 }; /* numbers in an output, larger than any needed */
 
 typedef struct context {
@@ -159,8 +174,20 @@ CALL(center_of_mass, soa_centre_of_mass(c->m, c->w, c->q, c->v, c->out, c->out2)
 CALL(momentum, soa_momentum(c->m, c->w, c->q, c->v, c->out, c->out2))
 CALL(centroidal_matrix, soa_centroidal_momentum_matrix(c->m, c->w, c->q, c->out))
 CALL(regressor, soa_regressor(c->m, c->w, c->q, c->v, c->a, c->out))
-CALL(rnea_derivatives, soa_rnea_derivatives(c->m, c->w, &(soa_input){.q = c->q, .v = c->v, .a = c->a, .wrenches = c->wrench, .wrench_count = c->wrenches}, c->out, c->out2))
-CALL(aba_derivatives, soa_aba_derivatives(c->m, c->w, &(soa_input){.q = c->q, .v = c->v, .tau = c->tau, .wrenches = c->wrench, .wrench_count = c->wrenches}, c->out, c->out2))
+CALL(rnea_derivatives, soa_rnea_derivatives(c->m, c->w,
+                                            &(soa_input){.q = c->q,
+                                                         .v = c->v,
+                                                         .a = c->a,
+                                                         .wrenches = c->wrench,
+                                                         .wrench_count = c->wrenches},
+                                            c->out, c->out2))
+CALL(aba_derivatives, soa_aba_derivatives(c->m, c->w,
+                                          &(soa_input){.q = c->q,
+                                                       .v = c->v,
+                                                       .tau = c->tau,
+                                                       .wrenches = c->wrench,
+                                                       .wrench_count = c->wrenches},
+                                          c->out, c->out2))
 
 enum size { ZERO, ONE, THREE, SIX, NV, NV_NV, SIX_NV, REGRESSOR };
 static const struct call {
@@ -185,8 +212,10 @@ static const struct call {
     {"momentum", call_momentum, Q | V | SECOND, SIX, THREE},
     {"centroidal_matrix", call_centroidal_matrix, Q, SIX_NV, ZERO},
     {"regressor", call_regressor, Q | V | A, REGRESSOR, ZERO},
-    {"rnea_derivatives", call_rnea_derivatives, Q | V | A | WRENCH | SECOND | OPTIONAL, NV_NV, NV_NV},
-    {"aba_derivatives", call_aba_derivatives, Q | V | TAU | WRENCH | SECOND | SOLVES | OPTIONAL, NV_NV, NV_NV},
+    {"rnea_derivatives", call_rnea_derivatives, Q | V | A | WRENCH | SECOND | OPTIONAL, NV_NV,
+     NV_NV},
+    {"aba_derivatives", call_aba_derivatives, Q | V | TAU | WRENCH | SECOND | SOLVES | OPTIONAL,
+     NV_NV, NV_NV},
 };
 
 static int size_of(const context *c, enum size size) {
@@ -203,13 +232,21 @@ static int size_of(const context *c, enum size size) {
 }
 
 static context open_context(const soa_model *m) {
-    context c = {.m = m, .nq = soa_model_nq(m), .nv = soa_model_nv(m), .n = soa_model_body_count(m)};
+    context c = {
+        .m = m, .nq = soa_model_nq(m), .nv = soa_model_nv(m), .n = soa_model_body_count(m)};
     OK(soa_work_create(m, &c.w));
-    c.q = room((size_t)c.nq, sizeof(double)), c.v = room((size_t)c.nv, sizeof(double));
-    c.a = room((size_t)c.nv, sizeof(double)), c.tau = room((size_t)c.nv, sizeof(double));
-    c.out = room(OUT, sizeof(double)), c.out2 = room(OUT, sizeof(double));
+    c.q = room((size_t)c.nq, sizeof(double));
+    c.v = room((size_t)c.nv, sizeof(double));
+    c.a = room((size_t)c.nv, sizeof(double));
+    c.tau = room((size_t)c.nv, sizeof(double));
+    c.out = room(OUT, sizeof(double));
+    c.out2 = room(OUT, sizeof(double));
     soa_q_neutral(m, c.q);
-    for (int i = 0; i < c.nv; i++) c.v[i] = 0.1 + 0.01 * i, c.a[i] = 0.2 - 0.01 * i, c.tau[i] = 0.3;
+    for (int i = 0; i < c.nv; i++) {
+        c.v[i] = 0.1 + 0.01 * i;
+        c.a[i] = 0.2 - 0.01 * i;
+        c.tau[i] = 0.3;
+    }
     OK(soa_q_integrate(m, c.q, c.v, 1, c.q));
     assert_true(10 * c.n * c.nv < OUT);
     return c;
@@ -217,12 +254,18 @@ static context open_context(const soa_model *m) {
 static void close_context(context *c) {
     soa_work_free(c->w);
     soa_model_free(c->m);
-    free(c->q), free(c->v), free(c->a), free(c->tau), free(c->out), free(c->out2);
+    free(c->q);
+    free(c->v);
+    free(c->a);
+    free(c->tau);
+    free(c->out);
+    free(c->out2);
 }
 
 static const unsigned char canary = 0xa5;
 static void paint(context *c) {
-    memset(c->out, canary, OUT * sizeof(double)), memset(c->out2, canary, OUT * sizeof(double));
+    memset(c->out, canary, OUT * sizeof(double));
+    memset(c->out2, canary, OUT * sizeof(double));
 }
 /* Bytes from number `from` on are as painted. */
 static int untouched(const double *out, int from) {
@@ -233,7 +276,8 @@ static int untouched(const double *out, int from) {
 }
 
 /* Runs a call that must fail. body: the one to be named, or -2 for any. */
-static void refuse(const struct call *f, context *c, const char *fault, soa_status expected, int body) {
+static void refuse(const struct call *f, context *c, const char *fault, soa_status expected,
+                   int body) {
     double *out = c->out, *out2 = c->out2;
     soa_work *w = c->w;
     context painted = *c;
@@ -241,7 +285,8 @@ static void refuse(const struct call *f, context *c, const char *fault, soa_stat
     const soa_status got = f->run(&painted);
     expect(f->name, fault, got, expected);
     if (body != -2 && soa_work_failed_body(w) != body)
-        fail_msg("%s, %s: body %d is named, expected %d", f->name, fault, soa_work_failed_body(w), body);
+        fail_msg("%s, %s: body %d is named, expected %d", f->name, fault, soa_work_failed_body(w),
+                 body);
     if (out != NULL && (!untouched(out, 0) || !untouched(out2, 0)))
         fail_msg("%s, %s: an output was written", f->name, fault);
 }
@@ -250,7 +295,8 @@ static int body_of(const soa_model *m, int index, int is_q) {
     for (int i = 1; i <= soa_model_body_count(m); i++) {
         soa_body_info info;
         OK(soa_model_body(m, i, &info));
-        const int first = is_q ? info.q_index : info.v_index, count = is_q ? info.nq : info.nv;
+        const int first = is_q ? info.q_index : info.v_index;
+        const int count = is_q ? info.nq : info.nv;
         if (index >= first && index < first + count) return i;
     }
     return -1;
@@ -265,7 +311,10 @@ static void not_finite(void **state) {
             const char *name;
             double *x;
             int flag, count;
-        } inputs[] = {{"q", c.q, Q, c.nq}, {"v", c.v, V, c.nv}, {"a", c.a, A, c.nv}, {"tau", c.tau, TAU, c.nv}};
+        } inputs[] = {{"q", c.q, Q, c.nq},
+                      {"v", c.v, V, c.nv},
+                      {"a", c.a, A, c.nv},
+                      {"tau", c.tau, TAU, c.nv}};
         for (int k = 0; k < COUNT(calls); k++)
             for (int in = 0; in < COUNT(inputs); in++)
                 for (int j = 0; j < (calls[k].uses & inputs[in].flag ? inputs[in].count : 0); j++)
@@ -274,7 +323,8 @@ static void not_finite(void **state) {
                         const double good = inputs[in].x[j];
                         snprintf(fault, sizeof fault, "%s[%d] = %g", inputs[in].name, j, values[x]);
                         inputs[in].x[j] = values[x];
-                        refuse(&calls[k], &c, fault, SOA_E_NOT_FINITE, body_of(c.m, j, inputs[in].flag == Q));
+                        refuse(&calls[k], &c, fault, SOA_E_NOT_FINITE,
+                               body_of(c.m, j, inputs[in].flag == Q));
                         inputs[in].x[j] = good;
                     }
         close_context(&c);
@@ -294,10 +344,12 @@ static void quaternions(void **state) {
                 double *e = c.q + info.q_index + info.nq - 4, good[4];
                 memcpy(good, e, sizeof good);
                 for (int x = 0; x < COUNT(scales); x++) {
-                    for (int j = 0; j < 4; j++) e[j] = scales[x] * good[j];
+                    for (int j = 0; j < 4; j++)
+                        e[j] = scales[x] * good[j];
                     refuse(&calls[k], &c, "quaternion of wrong length", SOA_E_QUATERNION, i);
                 }
-                for (int j = 0; j < 4; j++) e[j] = (1 + 1e-10) * good[j]; /* rounding is no offence */
+                for (int j = 0; j < 4; j++)
+                    e[j] = (1 + 1e-10) * good[j]; /* rounding is no offence */
                 expect(calls[k].name, "quaternion good to 1e-10", calls[k].run(&c), SOA_OK);
                 memcpy(e, good, sizeof good);
             }
@@ -305,7 +357,8 @@ static void quaternions(void **state) {
     }
 }
 
-/* Missing arguments, foreign work spaces; then the same call with good ones fills exactly its outputs. */
+/* Missing arguments, foreign work spaces; then the same call with good ones fills exactly its
+ * outputs. */
 static void arguments(void **state) {
     (void)state;
     for (int mimic = 0; mimic < 2; mimic++) {
@@ -315,31 +368,39 @@ static void arguments(void **state) {
             context bad = c;
             bad.m = NULL;
             refuse(f, &bad, "no model", SOA_E_ARGUMENT, -2);
-            bad = c, bad.w = NULL;
+            bad = c;
+            bad.w = NULL;
             refuse(f, &bad, "no work space", SOA_E_ARGUMENT, -1);
-            bad = c, bad.w = other.w;
+            bad = c;
+            bad.w = other.w;
             refuse(f, &bad, "work space of another model", SOA_E_ARGUMENT, -2);
-            bad = c, bad.out = NULL;
+            bad = c;
+            bad.out = NULL;
             if (!(f->uses & OPTIONAL)) refuse(f, &bad, "no output", SOA_E_ARGUMENT, -2);
-            bad = c, bad.v = NULL;
+            bad = c;
+            bad.v = NULL;
             if (f->uses & NEEDS_V) refuse(f, &bad, "no vector", SOA_E_ARGUMENT, -2);
             bad = c;
             if (f->uses & OPTIONAL) {
                 bad.out = NULL;
                 expect(f->name, "first output left out", f->run(&bad), SOA_OK);
-                bad = c, bad.out2 = NULL;
+                bad = c;
+                bad.out2 = NULL;
                 expect(f->name, "second output left out", f->run(&bad), SOA_OK);
             }
             paint(&c);
             expect(f->name, "good arguments", f->run(&c), SOA_OK);
             const int used = size_of(&c, f->out), used2 = size_of(&c, f->out2);
-            if (!untouched(c.out, used) || !untouched(c.out2, used2)) fail_msg("%s wrote past its output", f->name);
+            if (!untouched(c.out, used) || !untouched(c.out2, used2))
+                fail_msg("%s wrote past its output", f->name);
             for (int i = 0; i < used; i++)
                 if (!isfinite(c.out[i])) fail_msg("%s: number %d is %g", f->name, i, c.out[i]);
             for (int i = 0; i < used2; i++)
-                if (!isfinite(c.out2[i])) fail_msg("%s: number %d of the second output is %g", f->name, i, c.out2[i]);
+                if (!isfinite(c.out2[i]))
+                    fail_msg("%s: number %d of the second output is %g", f->name, i, c.out2[i]);
         }
-        close_context(&c), close_context(&other);
+        close_context(&c);
+        close_context(&other);
     }
 }
 
@@ -347,9 +408,11 @@ static void wrenches(void **state) {
     (void)state;
     for (int mimic = 0; mimic < 2; mimic++) {
         context c = open_context(mechanism(mimic));
-        soa_wrench x[2] = {{1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}}, {0, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
+        soa_wrench x[2] = {{1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
+                           {0, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
         const int frame = soa_model_find_frame(c.m, "h");
-        c.wrench = x, c.wrenches = 2;
+        c.wrench = x;
+        c.wrenches = 2;
         for (int k = 0; k < COUNT(calls); k++) {
             const struct call *f = &calls[k];
             if (!(f->uses & WRENCH)) continue;
@@ -373,16 +436,19 @@ static void wrenches(void **state) {
             x[1].frame = frame;
             c.wrenches = -1;
             refuse(f, &c, "-1 wrenches", SOA_E_ARGUMENT, -1);
-            c.wrenches = 1, c.wrench = NULL;
+            c.wrenches = 1;
+            c.wrench = NULL;
             refuse(f, &c, "wrenches missing", SOA_E_ARGUMENT, -1);
-            c.wrench = x, c.wrenches = 2;
+            c.wrench = x;
+            c.wrenches = 2;
         }
         close_context(&c);
     }
 }
 
 /* Readers of the kinematics and of the joint forces. */
-static soa_status read_by(int which, const soa_model *m, soa_work *w, int frame, const double *in, double *out) {
+static soa_status read_by(int which, const soa_model *m, soa_work *w, int frame, const double *in,
+                          double *out) {
     switch (which) {
     case 0: return soa_pose(m, w, frame, (soa_frame *)(void *)out);
     case 1: return soa_velocity(m, w, frame, SOA_AXES_WORLD, out);
@@ -398,8 +464,12 @@ static soa_status read_by(int which, const soa_model *m, soa_work *w, int frame,
 /* Calls of other rooms that compute by those above: what they leave is of their own q, v and a. */
 static void taken_by_others(void **state) {
     (void)state;
-    soa_body_def bodies[] = {soa_body_default("arm", 0, SOA_REVOLUTE), soa_body_default("object", 0, SOA_FREE)};
-    for (int i = 0; i < 2; i++) soa_body_box(&bodies[i], 1, 0.1, 0.2, 0.3), bodies[i].com[0] = 0.5;
+    soa_body_def bodies[] = {soa_body_default("arm", 0, SOA_REVOLUTE),
+                             soa_body_default("object", 0, SOA_FREE)};
+    for (int i = 0; i < 2; i++) {
+        soa_body_box(&bodies[i], 1, 0.1, 0.2, 0.3);
+        bodies[i].com[0] = 0.5;
+    }
     soa_model_def def = soa_model_default("holds", bodies, 2);
     const soa_model *m;
     soa_work *w;
@@ -409,7 +479,8 @@ static void taken_by_others(void **state) {
     soa_body_info info[2];
     OK(soa_model_create(&def, &m, NULL));
     OK(soa_work_create(m, &w));
-    for (int i = 0; i < 2; i++) OK(soa_model_body(m, i + 1, &info[i]));
+    for (int i = 0; i < 2; i++)
+        OK(soa_model_body(m, i + 1, &info[i]));
     const int arm = info[0].frame, object = info[1].frame;
     const soa_contact_def contact = soa_contact_default(SOA_CONTACT_RIGID, arm, object);
     const soa_constraint_capacity room = {1, 6, 1};
@@ -423,7 +494,8 @@ static void taken_by_others(void **state) {
     soa_embedding_def how = soa_embedding_default(primary);
     how.constraints = c;
     OK(soa_embedding_create(m, &how, &e, NULL));
-    double q[8], v[7] = {0}, a[7] = {0}, out[512], more[512], wrench[6] = {0}, force[6] = {0}, two[2];
+    double q[8], v[7] = {0}, a[7] = {0}, out[512], more[512], wrench[6] = {0}, force[6] = {0},
+                 two[2];
     const double Q1[1] = {0}, bad[8] = {NAN};
     soa_q_neutral(m, q);
     soa_grasp_report said;
@@ -452,7 +524,8 @@ static void taken_by_others(void **state) {
     TAKES(soa_grasp_contact_motion(g, w, q, v, 0, &motion));
     TAKES(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .v = v}, out, NULL, NULL, &said));
     TAKES(soa_grasp_compliance(g, w, q, out, rank, rank + 1));
-    TAKES(soa_grasp_object_state(g, w, &(soa_input){.q = q, .v = v, .a = a}, NULL, object, &seen, NULL));
+    TAKES(soa_grasp_object_state(g, w, &(soa_input){.q = q, .v = v, .a = a}, NULL, object, &seen,
+                                 NULL));
     TAKES(soa_grasp_impulse(g, w, q, v, out, NULL));
     TAKES(soa_grasp_map(g, w, q, object, out));
     TAKES(soa_grasp_internal_basis(g, w, q, object, NULL, &count, &rows));
@@ -467,59 +540,76 @@ static void taken_by_others(void **state) {
     /* what is refused at once leaves all as it was */
     OK(soa_kinematics(m, w, q, v, a));
     assert_int_equal(soa_jjt(m, w, bad, &object, 1, SOA_AXES_WORLD, out), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_closed_fd(c, w, NULL, &(soa_input){.q = bad, .v = v}, out, NULL, NULL), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_closed_fd(c, w, NULL, &(soa_input){.q = bad, .v = v}, out, NULL, NULL),
+                     SOA_E_NOT_FINITE);
     assert_int_equal(soa_grasp_map(g, w, bad, object, out), SOA_E_NOT_FINITE);
     OK(soa_pose(m, w, object, &pose));
-    soa_embedding_free(e), soa_constraints_free(c), soa_grasp_free(g), soa_work_free(w), soa_model_free(m);
+    soa_embedding_free(e);
+    soa_constraints_free(c);
+    soa_grasp_free(g);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 static void readers(void **state) {
     (void)state;
-    static const char *const name[] = {"pose",       "velocity", "acceleration_spatial", "acceleration_classical",
-                                       "jacobian",   "jdot_v",   "jacobian_mul",         "jacobian_transpose_mul",
-                                       "joint_force"};
+    static const char *const name[] = {
+        "pose",       "velocity", "acceleration_spatial", "acceleration_classical",
+        "jacobian",   "jdot_v",   "jacobian_mul",         "jacobian_transpose_mul",
+        "joint_force"};
     for (int mimic = 0; mimic < 2; mimic++) {
         context c = open_context(mechanism(mimic)), other = open_context(mechanism(mimic));
         for (int k = 0; k < COUNT(name); k++) {
             const int last = k == 8 ? c.n : soa_model_frame_count(c.m) - 1;
             double bad[64] = {0};
             paint(&c);
-            expect(name[k], "nothing computed yet", read_by(k, other.m, other.w, last, c.v, c.out), SOA_E_ORDER);
-            for (int between = 1; between < COUNT(calls); between++) { /* whichever takes q, but kinematics itself */
+            expect(name[k], "nothing computed yet", read_by(k, other.m, other.w, last, c.v, c.out),
+                   SOA_E_ORDER);
+            /* whichever takes q, but kinematics itself */
+            for (int between = 1; between < COUNT(calls); between++) {
                 OK(k == 8 ? soa_rnea(c.m, c.w, c.q, c.v, c.a, NULL, 0, c.out2)
                           : soa_kinematics(c.m, c.w, c.q, c.v, c.a));
                 OK(calls[between].run(&c));
                 paint(&c);
                 const soa_status after = read_by(k, c.m, c.w, last, c.v, c.out);
-                if (k == 8 && (calls[between].run == call_rnea || calls[between].run == call_bias)) continue;
+                if (k == 8 && (calls[between].run == call_rnea || calls[between].run == call_bias))
+                    continue;
                 expect(name[k], calls[between].name, after, SOA_E_ORDER);
             }
             paint(&c);
             OK(soa_rnea(c.m, c.w, c.q, c.v, c.a, NULL, 0, c.out2));
             OK(soa_kinematics(c.m, c.w, c.q, c.v, c.a));
             if (k == 8) {
-                expect(name[k], "another call came between", read_by(k, c.m, c.w, last, c.v, c.out), SOA_E_ORDER);
+                expect(name[k], "another call came between", read_by(k, c.m, c.w, last, c.v, c.out),
+                       SOA_E_ORDER);
                 OK(soa_rnea(c.m, c.w, c.q, c.v, c.a, NULL, 0, c.out2));
             }
             expect(name[k], "frame -1", read_by(k, c.m, c.w, -1, c.v, c.out), SOA_E_ARGUMENT);
-            expect(name[k], "frame past the last", read_by(k, c.m, c.w, last + 1, c.v, c.out), SOA_E_ARGUMENT);
+            expect(name[k], "frame past the last", read_by(k, c.m, c.w, last + 1, c.v, c.out),
+                   SOA_E_ARGUMENT);
             expect(name[k], "no model", read_by(k, NULL, c.w, last, c.v, c.out), SOA_E_ARGUMENT);
-            expect(name[k], "no work space", read_by(k, c.m, NULL, last, c.v, c.out), SOA_E_ARGUMENT);
-            expect(name[k], "foreign work space", read_by(k, c.m, other.w, last, c.v, c.out), SOA_E_ARGUMENT);
+            expect(name[k], "no work space", read_by(k, c.m, NULL, last, c.v, c.out),
+                   SOA_E_ARGUMENT);
+            expect(name[k], "foreign work space", read_by(k, c.m, other.w, last, c.v, c.out),
+                   SOA_E_ARGUMENT);
             expect(name[k], "no output", read_by(k, c.m, c.w, last, c.v, NULL), SOA_E_ARGUMENT);
             if (k == 6 || k == 7) {
-                expect(name[k], "no vector", read_by(k, c.m, c.w, last, NULL, c.out), SOA_E_ARGUMENT);
+                expect(name[k], "no vector", read_by(k, c.m, c.w, last, NULL, c.out),
+                       SOA_E_ARGUMENT);
                 for (int j = 0; j < (k == 6 ? c.nv : 6); j++) {
                     bad[j] = NAN;
-                    expect(name[k], "NaN", read_by(k, c.m, c.w, last, bad, c.out), SOA_E_NOT_FINITE);
+                    expect(name[k], "NaN", read_by(k, c.m, c.w, last, bad, c.out),
+                           SOA_E_NOT_FINITE);
                     bad[j] = INFINITY;
-                    expect(name[k], "infinity", read_by(k, c.m, c.w, last, bad, c.out), SOA_E_NOT_FINITE);
+                    expect(name[k], "infinity", read_by(k, c.m, c.w, last, bad, c.out),
+                           SOA_E_NOT_FINITE);
                     bad[j] = 0;
                 }
             }
             if (!untouched(c.out, 0)) fail_msg("%s wrote an output though it failed", name[k]);
             expect(name[k], "good arguments", read_by(k, c.m, c.w, last, c.v, c.out), SOA_OK);
         }
-        close_context(&c), close_context(&other);
+        close_context(&c);
+        close_context(&other);
     }
 }
 
@@ -528,7 +618,8 @@ static void manifold(void **state) {
     context c = open_context(mechanism(1));
     const soa_model *m = c.m;
     double *q1 = room((size_t)c.nq, sizeof *q1), *good = room((size_t)c.nq, sizeof *good);
-    memcpy(q1, c.q, (size_t)c.nq * sizeof *q1), memcpy(good, c.q, (size_t)c.nq * sizeof *q1);
+    memcpy(q1, c.q, (size_t)c.nq * sizeof *q1);
+    memcpy(good, c.q, (size_t)c.nq * sizeof *q1);
     paint(&c);
     static const double values[] = {NAN, INFINITY, -INFINITY};
     for (int x = 0; x < COUNT(values); x++) {
@@ -550,17 +641,21 @@ static void manifold(void **state) {
             expect("q_rate", "bad v", soa_q_rate(m, c.q, c.v, c.out), SOA_E_NOT_FINITE);
             c.v[j] = old;
         }
-        expect("integrate", "bad dt", soa_q_integrate(m, c.q, c.v, values[x], c.out), SOA_E_NOT_FINITE);
+        expect("integrate", "bad dt", soa_q_integrate(m, c.q, c.v, values[x], c.out),
+               SOA_E_NOT_FINITE);
     }
-    for (int j = 3; j < 7; j++) c.q[j] *= 1.1; /* the free root's quaternion */
+    for (int j = 3; j < 7; j++)
+        c.q[j] *= 1.1; /* the free root's quaternion */
     expect("integrate", "quaternion", soa_q_integrate(m, c.q, c.v, 1, c.out), SOA_E_QUATERNION);
     expect("difference", "quaternion", soa_q_difference(m, c.q, q1, c.out), SOA_E_QUATERNION);
     expect("difference", "quaternion", soa_q_difference(m, q1, c.q, c.out), SOA_E_QUATERNION);
     expect("q_rate", "quaternion", soa_q_rate(m, c.q, c.v, c.out), SOA_E_QUATERNION);
     memcpy(c.out2, c.q, (size_t)c.nq * sizeof *q1);
     OK(soa_q_normalise(m, c.out2));
-    for (int j = 0; j < c.nq; j++) assert_true(fabs(c.out2[j] - good[j]) <= 1e-15);
-    for (int j = 3; j < 7; j++) c.out2[j] = 0;
+    for (int j = 0; j < c.nq; j++)
+        assert_true(fabs(c.out2[j] - good[j]) <= 1e-15);
+    for (int j = 3; j < 7; j++)
+        c.out2[j] = 0;
     memcpy(c.q, c.out2, (size_t)c.nq * sizeof *q1);
     expect("normalize", "zero quaternion", soa_q_normalise(m, c.out2), SOA_E_QUATERNION);
     assert_memory_equal(c.out2, c.q, (size_t)c.nq * sizeof *q1);
@@ -579,11 +674,12 @@ static void manifold(void **state) {
     expect("normalize", "NULL", soa_q_normalise(NULL, q1), SOA_E_ARGUMENT);
     expect("normalize", "NULL", soa_q_normalise(m, NULL), SOA_E_ARGUMENT);
     assert_true(untouched(c.out, 0));
-    free(q1), free(good);
+    free(q1);
+    free(good);
     close_context(&c);
 }
 
-/* --- single precision and batches ---------------------------------------------------------------------------------- */
+/* --- single precision and batches ------------------------------------------------------------- */
 
 enum { STATES = 19 };
 
@@ -598,28 +694,50 @@ typedef struct herd {
 } herd;
 
 static herd open_herd(const soa_model *m) {
-    herd h = {.m = m, .nq = (size_t)soa_model_nq(m), .nv = (size_t)soa_model_nv(m), .n = (size_t)soa_model_body_count(m)};
+    herd h = {.m = m,
+              .nq = (size_t)soa_model_nq(m),
+              .nv = (size_t)soa_model_nv(m),
+              .n = (size_t)soa_model_body_count(m)};
     OK(soa_batch_create(m, &h.b));
     OK(soa_work_create(m, &h.w));
-    h.q = room(STATES * h.nq, 8), h.v = room(STATES * h.nv, 8), h.a = room(STATES * h.nv, 8);
-    h.fext = room(STATES * h.n * 6, 8), h.out = room(STATES * h.nv * h.nv, 8);
-    h.qf = room(STATES * h.nq, 4), h.vf = room(STATES * h.nv, 4), h.af = room(STATES * h.nv, 4);
-    h.fext_f = room(STATES * h.n * 6, 4), h.out_f = room(STATES * h.nv * h.nv, 4);
-    for (size_t k = 0; k < STATES * h.nv; k++)
-        h.v[k] = 0.1 + 0.001 * (double)k, h.vf[k] = (float)h.v[k], h.a[k] = 0.2, h.af[k] = 0.2f;
+    h.q = room(STATES * h.nq, 8);
+    h.v = room(STATES * h.nv, 8);
+    h.a = room(STATES * h.nv, 8);
+    h.fext = room(STATES * h.n * 6, 8);
+    h.out = room(STATES * h.nv * h.nv, 8);
+    h.qf = room(STATES * h.nq, 4);
+    h.vf = room(STATES * h.nv, 4);
+    h.af = room(STATES * h.nv, 4);
+    h.fext_f = room(STATES * h.n * 6, 4);
+    h.out_f = room(STATES * h.nv * h.nv, 4);
+    for (size_t k = 0; k < STATES * h.nv; k++) {
+        h.v[k] = 0.1 + 0.001 * (double)k;
+        h.vf[k] = (float)h.v[k];
+        h.a[k] = 0.2;
+        h.af[k] = 0.2f;
+    }
     for (size_t s = 0; s < STATES; s++) {
         soa_q_neutral(m, h.q + s * h.nq);
         OK(soa_q_integrate(m, h.q + s * h.nq, h.v + s * h.nv, 1, h.q + s * h.nq));
     }
-    for (size_t k = 0; k < STATES * h.nq; k++) h.qf[k] = (float)h.q[k];
+    for (size_t k = 0; k < STATES * h.nq; k++)
+        h.qf[k] = (float)h.q[k];
     return h;
 }
 static void close_herd(herd *h) {
     soa_batch_free(h->b);
     soa_work_free(h->w);
     soa_model_free(h->m);
-    free(h->q), free(h->v), free(h->a), free(h->fext), free(h->out);
-    free(h->qf), free(h->vf), free(h->af), free(h->fext_f), free(h->out_f);
+    free(h->q);
+    free(h->v);
+    free(h->a);
+    free(h->fext);
+    free(h->out);
+    free(h->qf);
+    free(h->vf);
+    free(h->af);
+    free(h->fext_f);
+    free(h->out_f);
 }
 
 /* 0 .. 2 double, 3 .. 5 float: forward, inverse, mass */
@@ -650,13 +768,15 @@ static void paint_herd(herd *h) {
 /* Whether the result of state s was written: some byte differs from the paint. */
 static int written(const herd *h, int which, size_t s) {
     const size_t wide = (which % 3 == 2 ? h->nv * h->nv : h->nv) * (which < 3 ? 8 : 4);
-    const unsigned char *p = (const unsigned char *)(which < 3 ? (void *)h->out : (void *)h->out_f) + s * wide;
+    const unsigned char *p =
+        (const unsigned char *)(which < 3 ? (void *)h->out : (void *)h->out_f) + s * wide;
     for (size_t i = 0; i < wide; i++)
         if (p[i] != canary) return 1;
     return 0;
 }
 
-static void put(herd *h, int which, int input, size_t index, double value) { /* input 0 q, 1 v, 2 a, 3 fext */
+/* input 0 q, 1 v, 2 a, 3 fext */
+static void put(herd *h, int which, int input, size_t index, double value) {
     double *x[4] = {h->q, h->v, h->a, h->fext};
     float *f[4] = {h->qf, h->vf, h->af, h->fext_f};
     if (which < 3)
@@ -673,7 +793,8 @@ static double get(const herd *h, int which, int input, size_t index) {
 static void batches(void **state) {
     (void)state;
     static const double values[] = {NAN, INFINITY, -INFINITY};
-    enum { GROUP = 8, BAD = 10 }; /* the widest group of lanes; the state made bad, in the second of them */
+    /* the widest group of lanes; the state made bad, in the second of them */
+    enum { GROUP = 8, BAD = 10 };
     for (int mimic = 0; mimic < 2; mimic++) {
         herd h = open_herd(mechanism(mimic));
         const size_t width[4] = {h.nq, h.nv, h.nv, 6 * h.n};
@@ -685,18 +806,22 @@ static void batches(void **state) {
                     const double good = get(&h, which, input, at);
                     paint_herd(&h);
                     put(&h, which, input, at, values[j % 3]);
-                    expect(name, "a number of one state", run_batch(&h, which, STATES), SOA_E_NOT_FINITE);
+                    expect(name, "a number of one state", run_batch(&h, which, STATES),
+                           SOA_E_NOT_FINITE);
                     put(&h, which, input, at, good);
                     if (soa_batch_failed_state(h.b) != BAD)
-                        fail_msg("%s: state %ld is named, expected %d", name, soa_batch_failed_state(h.b), BAD);
-                    const int owner = input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
+                        fail_msg("%s: state %ld is named, expected %d", name,
+                                 soa_batch_failed_state(h.b), BAD);
+                    const int owner =
+                        input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
                     if (soa_batch_failed_body(h.b) != owner)
-                        fail_msg("%s, input %d number %d: body %d is named, expected %d", name, input, (int)j,
-                                 soa_batch_failed_body(h.b), owner);
+                        fail_msg("%s, input %d number %d: body %d is named, expected %d", name,
+                                 input, (int)j, soa_batch_failed_body(h.b), owner);
                     for (size_t s = 0; s < STATES; s++) {
                         if (s < GROUP && !written(&h, which, s))
                             fail_msg("%s: state %d, of an earlier group, is missing", name, (int)s);
-                        if (s >= BAD && written(&h, which, s)) fail_msg("%s: state %d was written", name, (int)s);
+                        if (s >= BAD && written(&h, which, s))
+                            fail_msg("%s: state %d was written", name, (int)s);
                     }
                 }
             const size_t e = BAD * h.nq + 3;
@@ -711,20 +836,28 @@ static void batches(void **state) {
             herd bad = h;
             bad.m = NULL;
             expect(name, "no model", run_batch(&bad, which, 2), SOA_E_ARGUMENT);
-            bad = h, bad.b = NULL;
+            bad = h;
+            bad.b = NULL;
             expect(name, "no batch", run_batch(&bad, which, 2), SOA_E_ARGUMENT);
-            bad = h, bad.q = NULL, bad.qf = NULL;
+            bad = h;
+            bad.q = NULL;
+            bad.qf = NULL;
             expect(name, "no q", run_batch(&bad, which, 2), SOA_E_ARGUMENT);
-            bad = h, bad.out = NULL, bad.out_f = NULL;
+            bad = h;
+            bad.out = NULL;
+            bad.out_f = NULL;
             expect(name, "no output", run_batch(&bad, which, 2), SOA_E_ARGUMENT);
             const soa_model *other = mechanism(mimic);
-            bad = h, bad.m = other;
+            bad = h;
+            bad.m = other;
             expect(name, "batch of another model", run_batch(&bad, which, 2), SOA_E_ARGUMENT);
             soa_model_free(other);
             expect(name, "no states", run_batch(&h, which, 0), SOA_OK);
-            for (size_t s = 0; s < STATES; s++) assert_false(written(&h, which, s));
+            for (size_t s = 0; s < STATES; s++)
+                assert_false(written(&h, which, s));
             expect(name, "good states", run_batch(&h, which, STATES - 1), SOA_OK);
-            for (size_t s = 0; s < STATES; s++) assert_int_equal(written(&h, which, s), s < STATES - 1);
+            for (size_t s = 0; s < STATES; s++)
+                assert_int_equal(written(&h, which, s), s < STATES - 1);
         }
         close_herd(&h);
     }
@@ -745,10 +878,11 @@ static void single_precision(void **state) {
                     put(&h, which, input, j, values[j % 3]);
                     expect(name, "a number, one state", run_float(&h, which), SOA_E_NOT_FINITE);
                     put(&h, which, input, j, good);
-                    const int owner = input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
+                    const int owner =
+                        input == 3 ? 1 + (int)j / 6 : body_of(h.m, (int)j, input == 0);
                     if (soa_work_failed_body(h.w) != owner)
-                        fail_msg("%s, one state, input %d number %d: body %d is named, expected %d", name, input,
-                                 (int)j, soa_work_failed_body(h.w), owner);
+                        fail_msg("%s, one state, input %d number %d: body %d is named, expected %d",
+                                 name, input, (int)j, soa_work_failed_body(h.w), owner);
                 }
             put(&h, which, 0, 3, get(&h, which, 0, 3) + 0.5);
             expect(name, "quaternion, one state", run_float(&h, which), SOA_E_QUATERNION);
@@ -757,9 +891,11 @@ static void single_precision(void **state) {
             herd bad = h;
             bad.m = NULL;
             expect(name, "no model, one state", run_float(&bad, which), SOA_E_ARGUMENT);
-            bad = h, bad.w = NULL;
+            bad = h;
+            bad.w = NULL;
             expect(name, "no work space, one state", run_float(&bad, which), SOA_E_ARGUMENT);
-            bad = h, bad.out_f = NULL;
+            bad = h;
+            bad.out_f = NULL;
             expect(name, "no output, one state", run_float(&bad, which), SOA_E_ARGUMENT);
             assert_false(written(&h, which, 0));
             expect(name, "good arguments, one state", run_float(&h, which), SOA_OK);
@@ -769,12 +905,13 @@ static void single_precision(void **state) {
     }
 }
 
-/* --- joints that move nothing ---------------------------------------------------------------------------------------- */
+/* --- joints that move nothing ----------------------------------------------------------------- */
 
 static void massless_tips(void **state) {
     (void)state;
-    static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL,   SOA_CYLINDRICAL,
-                                           SOA_UNIVERSAL, SOA_PLANAR,    SOA_SPHERICAL, SOA_FREE};
+    static const soa_joint_type types[] = {SOA_REVOLUTE,    SOA_PRISMATIC, SOA_HELICAL,
+                                           SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,
+                                           SOA_SPHERICAL,   SOA_FREE};
     for (int t = 0; t < COUNT(types); t++)
         for (int mimic = 0; mimic < 2; mimic++)
             for (int where = 0; where < 2; where++) { /* after the others, or before them */
@@ -797,7 +934,8 @@ static void massless_tips(void **state) {
                 context c = open_context(m);
                 for (int k = 0; k < COUNT(calls); k++) {
                     if (calls[k].uses & SOLVES)
-                        refuse(&calls[k], &c, soa_joint_type_name(types[t]), SOA_E_HINGE_SINGULAR, tip);
+                        refuse(&calls[k], &c, soa_joint_type_name(types[t]), SOA_E_HINGE_SINGULAR,
+                               tip);
                     else
                         expect(calls[k].name, "massless tip", calls[k].run(&c), SOA_OK);
                 }
@@ -807,10 +945,12 @@ static void massless_tips(void **state) {
                 herd h = open_herd(copy);
                 for (int which = 0; which < 6; which += 3) {
                     paint_herd(&h);
-                    expect(batch_name[which], "massless tip", run_batch(&h, which, STATES), SOA_E_HINGE_SINGULAR);
+                    expect(batch_name[which], "massless tip", run_batch(&h, which, STATES),
+                           SOA_E_HINGE_SINGULAR);
                     assert_int_equal(soa_batch_failed_body(h.b), tip);
                     assert_int_equal(soa_batch_failed_state(h.b), 0);
-                    for (size_t s = 0; s < STATES; s++) assert_false(written(&h, which, s));
+                    for (size_t s = 0; s < STATES; s++)
+                        assert_false(written(&h, which, s));
                 }
                 expect("aba_f", "massless tip", run_float(&h, 3), SOA_E_HINGE_SINGULAR);
                 assert_int_equal(soa_work_failed_body(h.w), tip);
@@ -820,12 +960,15 @@ static void massless_tips(void **state) {
             }
 }
 
-/* A point mass on two links, the inner one massless: singular when stretched, so one state of a batch is bad. */
+/* A point mass on two links, the inner one massless: singular when stretched, so one state of a
+ * batch is bad. */
 static void singular_in_one_state(void **state) {
     (void)state;
-    soa_body_def bodies[2] = {soa_body_default("upper", 0, SOA_REVOLUTE), soa_body_default("lower", 1, SOA_REVOLUTE)};
+    soa_body_def bodies[2] = {soa_body_default("upper", 0, SOA_REVOLUTE),
+                              soa_body_default("lower", 1, SOA_REVOLUTE)};
     bodies[1].placement.p[0] = 1;
-    bodies[1].mass = 1, bodies[1].com[0] = 1;
+    bodies[1].mass = 1;
+    bodies[1].com[0] = 1;
     soa_model_def def = soa_model_default("point mass", bodies, 2);
     const soa_model *m;
     OK(soa_model_create(&def, &m, NULL));
@@ -835,65 +978,100 @@ static void singular_in_one_state(void **state) {
     OK(soa_work_create(m, &w));
     for (long bad = 0; bad < STATES; bad++) {
         double q[2 * STATES], qdd[2 * STATES], zero[2] = {0, 0}, one[2];
-        for (int i = 0; i < STATES; i++) q[2 * i] = 0.1 * i, q[2 * i + 1] = 1;
+        for (int i = 0; i < STATES; i++) {
+            q[2 * i] = 0.1 * i;
+            q[2 * i + 1] = 1;
+        }
         OK(soa_aba_batch(m, b, STATES, q, NULL, NULL, NULL, qdd));
         q[2 * bad + 1] = 0;
-        expect("aba", "stretched", soa_aba(m, w, q + 2 * bad, zero, zero, NULL, 0, one), SOA_E_HINGE_SINGULAR);
+        expect("aba", "stretched", soa_aba(m, w, q + 2 * bad, zero, zero, NULL, 0, one),
+               SOA_E_HINGE_SINGULAR);
         assert_int_equal(soa_work_failed_body(w), 1);
-        expect("aba_batch", "stretched", soa_aba_batch(m, b, STATES, q, NULL, NULL, NULL, qdd), SOA_E_HINGE_SINGULAR);
+        expect("aba_batch", "stretched", soa_aba_batch(m, b, STATES, q, NULL, NULL, NULL, qdd),
+               SOA_E_HINGE_SINGULAR);
         assert_int_equal(soa_batch_failed_body(b), 1);
-        if (soa_batch_failed_state(b) != bad) fail_msg("aba_batch: state %ld is named, expected %ld", soa_batch_failed_state(b), bad);
+        if (soa_batch_failed_state(b) != bad)
+            fail_msg("aba_batch: state %ld is named, expected %ld", soa_batch_failed_state(b), bad);
     }
-    soa_batch_free(b), soa_work_free(w), soa_model_free(m);
+    soa_batch_free(b);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 
-/* More joints than the heavy body beyond them can resist: no state has an answer, and none may be made of rounding
- * errors.  Seven turns under one body; a massless free body that carries an arm of one joint, or of two. */
+/* More joints than the heavy body beyond them can resist: no state has an answer, and none may be
+ * made of rounding errors.  Seven turns under one body; a massless free body that carries an arm of
+ * one joint, or of two. */
 static void too_many_joints(void **state) {
     (void)state;
     enum { MOST = 8, TRIES = 40 };
     for (int which = 0; which < 4; which++) {
-        const int n = which == 0 ? 7 : which == 1 ? 2 : 3, base = which == 0 || which == 3 ? SOA_REVOLUTE : SOA_FREE;
+        int n;
+        if (which == 0) {
+            n = 7;
+        } else if (which == 1) {
+            n = 2;
+        } else {
+            n = 3;
+        }
+        const int base = which == 0 || which == 3 ? SOA_REVOLUTE : SOA_FREE;
         soa_body_def bodies[MOST];
         for (int i = 0; i < n; i++) {
             bodies[i] = soa_body_default(NULL, i, i ? SOA_REVOLUTE : (soa_joint_type)base);
             static const char *const name[] = {"a", "b", "c", "d", "e", "f", "g"};
             bodies[i].name = name[i];
-            for (int k = 0; k < 3; k++)
-                bodies[i].joint.axis[k] = cos(3 * i + k), bodies[i].placement.p[k] = sin(i + 2 * k);
+            for (int k = 0; k < 3; k++) {
+                bodies[i].joint.axis[k] = cos(3 * i + k);
+                bodies[i].placement.p[k] = sin(i + 2 * k);
+            }
         }
-        if (which == 3) bodies[1].joint = soa_body_default("b", 1, SOA_SPHERICAL).joint; /* five of six: well */
+        /* five of six: well */
+        if (which == 3) bodies[1].joint = soa_body_default("b", 1, SOA_SPHERICAL).joint;
         for (int i = which == 2 ? 1 : n - 1; i < n; i++) {
             bodies[i].mass = 2;
-            for (int k = 0; k < 3; k++) bodies[i].com[k] = 0.1 * k, bodies[i].inertia[k] = 0.3 + 0.05 * k;
+            for (int k = 0; k < 3; k++) {
+                bodies[i].com[k] = 0.1 * k;
+                bodies[i].inertia[k] = 0.3 + 0.05 * k;
+            }
         }
         soa_model_def def = soa_model_default("too many joints", bodies, n);
         const soa_model *m;
         OK(soa_model_create(&def, &m, NULL));
         soa_work *w;
         soa_batch *b;
-        OK(soa_work_create(m, &w)), OK(soa_batch_create(m, &b));
+        OK(soa_work_create(m, &w));
+        OK(soa_batch_create(m, &b));
         double q[16], tau[16], qdd[16], Minv[256];
         for (int t = 0; t < TRIES; t++) {
             soa_q_neutral(m, q);
-            for (int j = 0; j < soa_model_nq(m); j++) q[j] += sin(1.7 * t + j);
+            for (int j = 0; j < soa_model_nq(m); j++)
+                q[j] += sin(1.7 * t + j);
             soa_q_normalise(m, q);
-            for (int j = 0; j < soa_model_nv(m); j++) tau[j] = cos(t + j);
-            const soa_status wanted = which == 3 ? SOA_OK : SOA_E_HINGE_SINGULAR; /* the count is not too strict */
+            for (int j = 0; j < soa_model_nv(m); j++)
+                tau[j] = cos(t + j);
+            /* the count is not too strict */
+            const soa_status wanted = which == 3 ? SOA_OK : SOA_E_HINGE_SINGULAR;
             expect("aba", "too many joints", soa_aba(m, w, q, tau, tau, NULL, 0, qdd), wanted);
             if (wanted) assert_int_equal(soa_work_failed_body(w), 1);
             expect("minv", "too many joints", soa_minv(m, w, q, Minv), wanted);
-            expect("aba_batch", "too many joints", soa_aba_batch(m, b, 1, q, tau, tau, NULL, qdd), wanted);
+            expect("aba_batch", "too many joints", soa_aba_batch(m, b, 1, q, tau, tau, NULL, qdd),
+                   wanted);
             expect("rnea", "too many joints", soa_rnea(m, w, q, tau, tau, NULL, 0, qdd), SOA_OK);
         }
-        soa_batch_free(b), soa_work_free(w), soa_model_free(m);
+        soa_batch_free(b);
+        soa_work_free(w);
+        soa_model_free(m);
     }
 }
-/* A massless ball joint with its neighbour's axis in one line of turns: not a matter of counting, D itself shows it. */
+/* A massless ball joint with its neighbour's axis in one line of turns: not a matter of counting, D
+ * itself shows it. */
 static void ball_and_turn(void **state) {
     (void)state;
-    soa_body_def bodies[2] = {soa_body_default("ball", 0, SOA_SPHERICAL), soa_body_default("arm", 1, SOA_REVOLUTE)};
-    for (int k = 0; k < 3; k++) bodies[1].com[k] = 0.3 - 0.1 * k, bodies[1].inertia[k] = 0.3 + 0.05 * k;
+    soa_body_def bodies[2] = {soa_body_default("ball", 0, SOA_SPHERICAL),
+                              soa_body_default("arm", 1, SOA_REVOLUTE)};
+    for (int k = 0; k < 3; k++) {
+        bodies[1].com[k] = 0.3 - 0.1 * k;
+        bodies[1].inertia[k] = 0.3 + 0.05 * k;
+    }
     bodies[1].mass = 2;
     soa_model_def def = soa_model_default("ball and turn", bodies, 2);
     const soa_model *m;
@@ -902,14 +1080,17 @@ static void ball_and_turn(void **state) {
     OK(soa_work_create(m, &w));
     double q[5], tau[4] = {1, 2, 3, 4}, qdd[4];
     for (int t = 0; t < 200; t++) { /* four turns about one point */
-        for (int j = 0; j < 5; j++) q[j] = sin(1.7 * t + j);
+        for (int j = 0; j < 5; j++)
+            q[j] = sin(1.7 * t + j);
         soa_q_normalise(m, q);
-        expect("aba", "ball and turn", soa_aba(m, w, q, tau, tau, NULL, 0, qdd), SOA_E_HINGE_SINGULAR);
+        expect("aba", "ball and turn", soa_aba(m, w, q, tau, tau, NULL, 0, qdd),
+               SOA_E_HINGE_SINGULAR);
     }
-    soa_work_free(w), soa_model_free(m);
+    soa_work_free(w);
+    soa_model_free(m);
 }
 
-/* --- definitions --------------------------------------------------------------------------------------------------- */
+/* --- definitions ------------------------------------------------------------------------------ */
 
 typedef struct bad_definition {
     const char *fault;
@@ -920,7 +1101,9 @@ typedef struct bad_definition {
 
 #define SPOIL(name, action)                                                           \
     static void spoil_##name(soa_model_def *def, soa_body_def *b, soa_frame_def *f) { \
-        (void)def, (void)b, (void)f;                                                  \
+        (void)def;                                                                    \
+        (void)b;                                                                      \
+        (void)f;                                                                      \
         action;                                                                       \
     }
 SPOIL(gravity, def->gravity[1] = NAN)
@@ -1061,7 +1244,8 @@ static void definitions(void **state) {
         soa_frame_def frames[1] = {{.name = "tool", .link = 2, .placement = soa_frame_identity()}};
         define(bodies, 0);
         soa_model_def def = soa_model_default("def", bodies, BODIES);
-        def.frames = frames, def.frame_count = 1;
+        def.frames = frames;
+        def.frame_count = 1;
         const bad_definition *bad = k < 0 ? NULL : &bad_definitions[k];
         if (bad != NULL) bad->spoil(&def, bodies, frames);
         const char *fault = bad != NULL ? bad->fault : "nothing";
@@ -1069,7 +1253,8 @@ static void definitions(void **state) {
             static const char *const name[3] = {"model_size", "model_build", "model_create"};
             soa_report report = {SOA_OK, -7, -7, ""};
             size_t size = 12345;
-            const soa_model *model = (const soa_model *)(const void *)&report; /* a value to be left alone */
+            /* a value to be left alone */
+            const soa_model *model = (const soa_model *)(const void *)&report;
             const soa_model *const before = model;
             memset(memory, canary, sizeof memory);
             soa_status got;
@@ -1086,7 +1271,8 @@ static void definitions(void **state) {
             }
             assert_int_equal(report.status, bad->status);
             if (report.body != bad->body)
-                fail_msg("%s, %s: body %d is named, expected %d", name[way], fault, report.body, bad->body);
+                fail_msg("%s, %s: body %d is named, expected %d", name[way], fault, report.body,
+                         bad->body);
             assert_int_equal(report.line, 0);
             if (strlen(report.text) < 10) fail_msg("%s, %s: no text", name[way], fault);
             assert_int_equal(size, 12345);
@@ -1094,9 +1280,14 @@ static void definitions(void **state) {
             for (size_t i = 0; i < sizeof memory; i++)
                 if (memory[i] != canary) fail_msg("%s, %s: memory was written", name[way], fault);
             /* without a report the same status */
-            const soa_status quiet = way == 0   ? soa_model_size(&def, &size, NULL)
-                                     : way == 1 ? soa_model_init(&def, memory, sizeof memory, &model, NULL)
-                                                : soa_model_create(&def, &model, NULL);
+            soa_status quiet;
+            if (way == 0) {
+                quiet = soa_model_size(&def, &size, NULL);
+            } else if (way == 1) {
+                quiet = soa_model_init(&def, memory, sizeof memory, &model, NULL);
+            } else {
+                quiet = soa_model_create(&def, &model, NULL);
+            }
             assert_int_equal(quiet, bad->status);
         }
     }
@@ -1114,12 +1305,14 @@ static void memory_and_pointers(void **state) {
     soa_report report;
     size_t size = 0;
     OK(soa_model_size(&def, &size, NULL));
-    expect("model_build", "too small", soa_model_init(&def, memory, size - 1, &m, &report), SOA_E_MEMORY);
-    expect("model_build", "misaligned", soa_model_init(&def, memory + 8, sizeof memory - 8, &m, &report),
+    expect("model_build", "too small", soa_model_init(&def, memory, size - 1, &m, &report),
            SOA_E_MEMORY);
+    expect("model_build", "misaligned",
+           soa_model_init(&def, memory + 8, sizeof memory - 8, &m, &report), SOA_E_MEMORY);
     expect("model_build", "no memory", soa_model_init(&def, NULL, size, &m, &report), SOA_E_MEMORY);
     expect("model_size", "no definition", soa_model_size(NULL, &size, &report), SOA_E_ARGUMENT);
-    expect("model_build", "no definition", soa_model_init(NULL, memory, sizeof memory, &m, &report), SOA_E_ARGUMENT);
+    expect("model_build", "no definition", soa_model_init(NULL, memory, sizeof memory, &m, &report),
+           SOA_E_ARGUMENT);
     expect("model_create", "no definition", soa_model_create(NULL, &m, &report), SOA_E_ARGUMENT);
     expect("model_create", "no model", soa_model_create(&def, NULL, &report), SOA_E_ARGUMENT);
     assert_null(m);
@@ -1156,24 +1349,29 @@ static void memory_and_pointers(void **state) {
     expect("body", "no model", soa_model_body(NULL, 1, &info), SOA_E_ARGUMENT);
     expect("body", "no info", soa_model_body(m, 1, NULL), SOA_E_ARGUMENT);
     expect("frame_get", "-1", soa_model_frame(m, -1, &frame), SOA_E_ARGUMENT);
-    expect("frame_get", "past the last", soa_model_frame(m, soa_model_frame_count(m), &frame), SOA_E_ARGUMENT);
+    expect("frame_get", "past the last", soa_model_frame(m, soa_model_frame_count(m), &frame),
+           SOA_E_ARGUMENT);
     expect("frame_get", "no model", soa_model_frame(NULL, 0, &frame), SOA_E_ARGUMENT);
     expect("frame_get", "no info", soa_model_frame(m, 0, NULL), SOA_E_ARGUMENT);
     expect("with_gravity", "NaN", soa_model_with_gravity(m, nan, &copy), SOA_E_NOT_FINITE);
     expect("with_gravity", "no model", soa_model_with_gravity(NULL, down, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no gravity", soa_model_with_gravity(m, NULL, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no copy", soa_model_with_gravity(m, down, NULL), SOA_E_ARGUMENT);
-    expect("without", "no model", soa_model_without_losses(NULL, SOA_FRICTION, &copy), SOA_E_ARGUMENT);
+    expect("without", "no model", soa_model_without_losses(NULL, SOA_FRICTION, &copy),
+           SOA_E_ARGUMENT);
     expect("without", "no copy", soa_model_without_losses(m, SOA_FRICTION, NULL), SOA_E_ARGUMENT);
     expect("without", "no such loss", soa_model_without_losses(m, 4, &copy), SOA_E_ARGUMENT);
     expect("inertial_parameters", "NULL", soa_model_inertial_parameters(m, NULL), SOA_E_ARGUMENT);
     expect("save", "no path", soa_model_save(m, NULL, &report), SOA_E_ARGUMENT);
     expect("save", "no model", soa_model_save(NULL, "x", &report), SOA_E_ARGUMENT);
-    expect("save", "no directory", soa_model_save(m, "/nonexistent/model.soam", &report), SOA_E_FILE);
+    expect("save", "no directory", soa_model_save(m, "/nonexistent/model.soam", &report),
+           SOA_E_FILE);
     expect("load", "no path", soa_model_load(NULL, &copy, &report), SOA_E_ARGUMENT);
     expect("load", "no model", soa_model_load("x", NULL, &report), SOA_E_ARGUMENT);
-    expect("load", "no file", soa_model_load("/nonexistent/model.soam", &copy, &report), SOA_E_FILE);
-    expect("from_bytes", "no buffer", soa_model_from_bytes(NULL, 10, &copy, &report), SOA_E_ARGUMENT);
+    expect("load", "no file", soa_model_load("/nonexistent/model.soam", &copy, &report),
+           SOA_E_FILE);
+    expect("from_bytes", "no buffer", soa_model_from_bytes(NULL, 10, &copy, &report),
+           SOA_E_ARGUMENT);
     expect("from_bytes", "no model", soa_model_from_bytes(m, size, NULL, &report), SOA_E_ARGUMENT);
     assert_null(copy);
     assert_int_equal(soa_model_find_frame(m, "nobody"), -1);
@@ -1185,8 +1383,11 @@ static void memory_and_pointers(void **state) {
     assert_int_equal(soa_work_failed_body(NULL), -1);
     assert_int_equal(soa_batch_failed_state(NULL), -1);
     assert_int_equal(soa_batch_failed_body(NULL), -1);
-    soa_model_free(NULL), soa_work_free(NULL), soa_batch_free(NULL);
-    for (int s = -1; s <= SOA_STATUS_COUNT; s++) assert_non_null(soa_status_text((soa_status)s));
+    soa_model_free(NULL);
+    soa_work_free(NULL);
+    soa_batch_free(NULL);
+    for (int s = -1; s <= SOA_STATUS_COUNT; s++)
+        assert_non_null(soa_status_text((soa_status)s));
     assert_non_null(soa_joint_type_name((soa_joint_type)99));
 
     soa_dh_row row = soa_dh_row_default(1, 0, 0);
@@ -1194,13 +1395,23 @@ static void memory_and_pointers(void **state) {
     soa_frame_def dh_frame;
     char names[SOA_DH_NAME];
     expect("dh_chain", "no rows",
-           soa_dh_chain_append(&(soa_dh_chain_def){.count = 1, .prefix = "a"}, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+           soa_dh_chain_append(&(soa_dh_chain_def){.count = 1, .prefix = "a"}, &dh_body, 0,
+                               &dh_frame, 0, names),
+           SOA_E_ARGUMENT);
     expect("dh_chain", "parent to come",
-           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a", .parent = 1}, &dh_body, 0, &dh_frame, 0, names), SOA_E_ARGUMENT);
+           soa_dh_chain_append(
+               &(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a", .parent = 1}, &dh_body,
+               0, &dh_frame, 0, names),
+           SOA_E_ARGUMENT);
     expect("dh_chain", "no names",
-           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a"}, &dh_body, 0, &dh_frame, 0, NULL), SOA_E_ARGUMENT);
+           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a"},
+                               &dh_body, 0, &dh_frame, 0, NULL),
+           SOA_E_ARGUMENT);
     expect("dh_chain", "long prefix",
-           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a prefix that is far too long to fit"}, &dh_body, 0, &dh_frame, 0, names),
+           soa_dh_chain_append(
+               &(soa_dh_chain_def){
+                   .rows = &row, .count = 1, .prefix = "a prefix that is far too long to fit"},
+               &dh_body, 0, &dh_frame, 0, names),
            SOA_E_NAME);
 }
 
@@ -1211,7 +1422,8 @@ static void empty_model(void **state) {
     const soa_model *m = NULL;
     OK(soa_model_create(&def, &m, NULL));
     context c = open_context(m);
-    for (int k = 0; k < COUNT(calls); k++) expect(calls[k].name, "no bodies", calls[k].run(&c), SOA_OK);
+    for (int k = 0; k < COUNT(calls); k++)
+        expect(calls[k].name, "no bodies", calls[k].run(&c), SOA_OK);
     soa_batch *b;
     OK(soa_batch_create(m, &b));
     OK(soa_aba_batch(m, b, 3, c.q, c.v, c.tau, NULL, c.out));
@@ -1220,12 +1432,12 @@ static void empty_model(void **state) {
     close_context(&c);
 }
 
-/* --- an allocator that says no ---------------------------------------------------------------------------------------- */
+/* --- an allocator that says no ---------------------------------------------------------------- */
 
-/* Makes something while one allocation is refused; releases what was made.  left: a result that a failure wrote;
- * injected: whether it came to the refusal.                                                                          */
-static soa_status make(int what, const soa_model_def *def, const soa_model *model, const char *path, const void **left,
-                       int *injected) {
+/* Makes something while one allocation is refused; releases what was made.  left: a result that a
+ * failure wrote; injected: whether it came to the refusal. */
+static soa_status make(int what, const soa_model_def *def, const soa_model *model, const char *path,
+                       const void **left, int *injected) {
     const soa_model *made = NULL;
     soa_work *w = NULL;
     soa_batch *b = NULL;
@@ -1247,9 +1459,20 @@ static soa_status make(int what, const soa_model_def *def, const soa_model *mode
     }
     *injected = until_failure < 0;
     until_failure = -1;
-    if (s != SOA_OK) *left = made != NULL ? (const void *)made : w != NULL ? (const void *)w : (const void *)b;
+    if (s != SOA_OK) {
+        if (made != NULL) {
+            *left = (const void *)made;
+        } else if (w != NULL) {
+            *left = (const void *)w;
+        } else {
+            *left = (const void *)b;
+        }
+    }
     if (s == SOA_OK && what != 2) soa_model_free(made);
-    if (s == SOA_OK) soa_work_free(w), soa_batch_free(b);
+    if (s == SOA_OK) {
+        soa_work_free(w);
+        soa_batch_free(b);
+    }
     return s;
 }
 
@@ -1259,8 +1482,9 @@ static void out_of_memory(void **state) {
         printf("the allocator belongs to a sanitizer here: skipped\n");
         skip();
     }
-    static const char *const name[] = {"model_create",       "model_size", "model_build", "work_create", "batch_create",
-                                       "model_with_gravity", "model_load", "model_save",  "stock_model"};
+    static const char *const name[] = {"model_create", "model_size",   "model_build",
+                                       "work_create",  "batch_create", "model_with_gravity",
+                                       "model_load",   "model_save",   "stock_model"};
     char path[] = "/tmp/soa_test_XXXXXX";
     const int file = mkstemp(path);
     assert_true(file >= 0);
@@ -1286,9 +1510,11 @@ static void out_of_memory(void **state) {
                 assert_true(injected);
                 if (s != SOA_E_MEMORY && !(s == SOA_E_FILE && (what == 6 || what == 7)))
                     fail_msg("%s, allocation %ld: got \"%s\"", name[what], n, soa_status_text(s));
-                if (left != NULL) fail_msg("%s, allocation %ld: failed, yet wrote its result", name[what], n);
+                if (left != NULL)
+                    fail_msg("%s, allocation %ld: failed, yet wrote its result", name[what], n);
             }
-            if (leaked != 0) fail_msg("%s, allocation %ld: %ld allocations leaked", name[what], n, leaked);
+            if (leaked != 0)
+                fail_msg("%s, allocation %ld: %ld allocations leaked", name[what], n, leaked);
         }
         printf("  %s: %d allocations refused, %d more not missed\n", name[what], refusals, spared);
         assert_true(refusals > 0);

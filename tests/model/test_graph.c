@@ -8,8 +8,9 @@
 #include <time.h>
 
 enum { LINKS = 8, JOINTS = 16, ROOM = 64 };
-static const soa_joint_type moving[8] = {SOA_REVOLUTE,  SOA_PRISMATIC, SOA_HELICAL,   SOA_CYLINDRICAL,
-                                         SOA_UNIVERSAL, SOA_PLANAR,    SOA_SPHERICAL, SOA_FREE};
+static const soa_joint_type moving[8] = {SOA_REVOLUTE,    SOA_PRISMATIC, SOA_HELICAL,
+                                         SOA_CYLINDRICAL, SOA_UNIVERSAL, SOA_PLANAR,
+                                         SOA_SPHERICAL,   SOA_FREE};
 
 static int pick(dice *d, int n) {
     const int i = (int)roll(d, 0, n);
@@ -21,11 +22,13 @@ static void unit_vector(dice *d, double a[3]) {
         roll_many(d, -1, 1, 3, a);
         size = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
     } while (size < 0.2);
-    for (int i = 0; i < 3; ++i) a[i] /= size;
+    for (int i = 0; i < 3; ++i)
+        a[i] /= size;
 }
 static soa_frame random_frame(dice *d) {
     double r[3], p[3];
-    roll_many(d, -2, 2, 3, r), roll_many(d, -0.5, 0.5, 3, p);
+    roll_many(d, -2, 2, 3, r);
+    roll_many(d, -0.5, 0.5, 3, p);
     return soa_frame_from_rpy(r[0], r[1], r[2], p[0], p[1], p[2]);
 }
 static soa_joint_def random_joint(dice *d, soa_joint_type type) {
@@ -36,8 +39,12 @@ static soa_joint_def random_joint(dice *d, soa_joint_type type) {
         const double c = j.axis[0] * j.axis2[0] + j.axis[1] * j.axis2[1] + j.axis[2] * j.axis2[2];
         if (type == SOA_PLANAR) {
             double size = 0;
-            for (int i = 0; i < 3; ++i) j.axis2[i] -= c * j.axis[i], size += j.axis2[i] * j.axis2[i];
-            for (int i = 0; i < 3; ++i) j.axis2[i] /= sqrt(size);
+            for (int i = 0; i < 3; ++i) {
+                j.axis2[i] -= c * j.axis[i];
+                size += j.axis2[i] * j.axis2[i];
+            }
+            for (int i = 0; i < 3; ++i)
+                j.axis2[i] /= sqrt(size);
             break;
         }
         if (fabs(c) < 0.7) break;
@@ -57,22 +64,28 @@ static soa_frame random_pose(dice *d, const soa_joint_def *j) {
     switch (j->type) {
     case SOA_REVOLUTE: return soa_frame_from_axis_angle(a, turn, none);
     case SOA_PRISMATIC:
-        for (int i = 0; i < 3; ++i) p[i] = far * a[i];
+        for (int i = 0; i < 3; ++i)
+            p[i] = far * a[i];
         return soa_frame_from_axis_angle(a, 0, p);
     case SOA_HELICAL:
-        for (int i = 0; i < 3; ++i) p[i] = j->pitch * turn * a[i];
+        for (int i = 0; i < 3; ++i)
+            p[i] = j->pitch * turn * a[i];
         return soa_frame_from_axis_angle(a, turn, p);
     case SOA_CYLINDRICAL:
-        for (int i = 0; i < 3; ++i) p[i] = far * a[i];
+        for (int i = 0; i < 3; ++i)
+            p[i] = far * a[i];
         return soa_frame_from_axis_angle(a, turn, p);
     case SOA_UNIVERSAL: {
-        const soa_frame one = soa_frame_from_axis_angle(a, turn, none), two = soa_frame_from_axis_angle(b, 2 * far, none);
+        const soa_frame one = soa_frame_from_axis_angle(a, turn, none),
+                        two = soa_frame_from_axis_angle(b, 2 * far, none);
         return soa_frame_compose(&one, &two);
     }
     case SOA_PLANAR: {
-        const double c[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+        const double c[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                             a[0] * b[1] - a[1] * b[0]};
         const double along = roll(d, -0.5, 0.5);
-        for (int i = 0; i < 3; ++i) p[i] = far * b[i] + along * c[i];
+        for (int i = 0; i < 3; ++i)
+            p[i] = far * b[i] + along * c[i];
         return soa_frame_from_axis_angle(a, turn, p);
     }
     case SOA_SPHERICAL: {
@@ -86,15 +99,17 @@ static soa_frame random_pose(dice *d, const soa_joint_def *j) {
 }
 static double frame_difference(const soa_frame *a, const soa_frame *b) {
     double worst = 0;
-    for (int i = 0; i < 9; ++i) worst = fmax(worst, fabs(a->R[i] - b->R[i]));
-    for (int i = 0; i < 3; ++i) worst = fmax(worst, fabs(a->p[i] - b->p[i]));
+    for (int i = 0; i < 9; ++i)
+        worst = fmax(worst, fabs(a->R[i] - b->R[i]));
+    for (int i = 0; i < 3; ++i)
+        worst = fmax(worst, fabs(a->p[i] - b->p[i]));
     return worst;
 }
 
-/* --- joints by themselves --------------------------------------------------------------------------------------------- */
+/* --- joints by themselves --------------------------------------------------------------------- */
 
-/* q, v, a of a joint out of the kinematics of a model that has it; the same joint turned round, in a model of its own,
- * must put the world where it was seen. */
+/* q, v, a of a joint out of the kinematics of a model that has it; the same joint turned round, in
+ * a model of its own, must put the world where it was seen. */
 static void joint_maps(void **unused) {
     (void)unused;
     worst_case back = {0}, turned = {0}, same = {0};
@@ -104,22 +119,27 @@ static void joint_maps(void **unused) {
         soa_body_def body = soa_body_default("b", 0, type);
         body.joint = random_joint(&d, type);
         body.placement = random_frame(&d);
-        body.mass = 1, body.inertia[0] = body.inertia[1] = body.inertia[2] = 0.1;
+        body.mass = 1;
+        body.inertia[0] = body.inertia[1] = body.inertia[2] = 0.1;
         const soa_model_def def = soa_model_default("one", &body, 1);
         const soa_model *m = NULL;
         soa_work *w = NULL;
         assert_int_equal(SOA_OK, soa_model_create(&def, &m, NULL));
         assert_int_equal(SOA_OK, soa_work_create(m, &w));
         double q[7], v[6], a[6], q2[7], v2[6], a2[6];
-        roll_many(&d, -1.4, 1.4, 7, q), roll_many(&d, -2, 2, 6, v), roll_many(&d, -2, 2, 6, a);
+        roll_many(&d, -1.4, 1.4, 7, q);
+        roll_many(&d, -2, 2, 6, v);
+        roll_many(&d, -2, 2, 6, a);
         if (type == SOA_HELICAL) q[0] *= 10; /* several turns */
         assert_int_equal(SOA_OK, soa_q_normalise(m, q));
         assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, a));
         const soa_loop_def loop = {"b", 0, 1, body.placement, soa_frame_identity(), body.joint};
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &loop, q2, v2, a2));
         double off[6];
-        assert_int_equal(SOA_OK, soa_q_difference(m, q, q2, off)); /* the quaternion has two signs */
-        for (int i = 0; i < soa_model_nv(m); ++i) note(&back, fabs(off[i]), seed);
+        /* the quaternion has two signs */
+        assert_int_equal(SOA_OK, soa_q_difference(m, q, q2, off));
+        for (int i = 0; i < soa_model_nv(m); ++i)
+            note(&back, fabs(off[i]), seed);
         note(&back, relative(v2, v, (size_t)soa_model_nv(m)), seed);
         note(&back, relative(a2, a, (size_t)soa_model_nv(m)), seed);
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &loop, q2, NULL, NULL));
@@ -130,21 +150,34 @@ static void joint_maps(void **unused) {
         round.placement = soa_frame_identity();
         const soa_loop_def seen = {"r", 1, 0, soa_frame_identity(), body.placement, round.joint};
         assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &seen, q2, v2, a2));
-        if (nv_of(type) == 1 || type == SOA_CYLINDRICAL)
-            for (int i = 0; i < soa_model_nv(m); ++i)
-                note(&same, fabs(q2[i] - q[i]), seed), note(&same, fabs(v2[i] - v[i]), seed);
-        if (type == SOA_UNIVERSAL)
-            for (int i = 0; i < 2; ++i)
-                note(&same, fabs(q2[i] - q[1 - i]), seed), note(&same, fabs(v2[i] - v[1 - i]), seed);
+        if (nv_of(type) == 1 || type == SOA_CYLINDRICAL) {
+            for (int i = 0; i < soa_model_nv(m); ++i) {
+                note(&same, fabs(q2[i] - q[i]), seed);
+                note(&same, fabs(v2[i] - v[i]), seed);
+            }
+        }
+        if (type == SOA_UNIVERSAL) {
+            for (int i = 0; i < 2; ++i) {
+                note(&same, fabs(q2[i] - q[1 - i]), seed);
+                note(&same, fabs(v2[i] - v[1 - i]), seed);
+            }
+        }
         soa_frame pose;
         double V[6], A[6], V1[6], A1[6], turn[6];
         soa_pose(m, w, 1, &pose);
-        const soa_frame out = soa_frame_inverse(&pose), X = soa_frame_compose(&out, &body.placement);
-        soa_velocity(m, w, 1, SOA_AXES_BODY, V), soa_acceleration_spatial(m, w, 1, SOA_AXES_BODY, A);
-        soa_frame_motion_to_child(&X, V, V), soa_frame_motion_to_child(&X, A, A); /* of the link, where the joint is in the world */
-        for (int i = 0; i < 6; ++i) V[i] = -V[i], A[i] = -A[i];
-        (void)
-            turn; /* the world stands still: the rate of -phi*(X) V1 is -phi*(X) A1 + V x phi*(X) V1 = that, V x V = 0 */
+        const soa_frame out = soa_frame_inverse(&pose),
+                        X = soa_frame_compose(&out, &body.placement);
+        soa_velocity(m, w, 1, SOA_AXES_BODY, V);
+        soa_acceleration_spatial(m, w, 1, SOA_AXES_BODY, A);
+        soa_frame_motion_to_child(&X, V, V);
+        soa_frame_motion_to_child(&X, A, A); /* of the link, where the joint is in the world */
+        for (int i = 0; i < 6; ++i) {
+            V[i] = -V[i];
+            A[i] = -A[i];
+        }
+        /* the world stands still: the rate of -phi*(X) V1 is -phi*(X) A1 + V x phi*(X) V1 = that, V
+         * x V = 0 */
+        (void)turn;
         const soa_model_def other_def = soa_model_default("round", &round, 1);
         const soa_model *other = NULL;
         soa_work *w2 = NULL;
@@ -152,11 +185,15 @@ static void joint_maps(void **unused) {
         assert_int_equal(SOA_OK, soa_work_create(other, &w2));
         assert_int_equal(SOA_OK, soa_kinematics(other, w2, q2, v2, a2));
         soa_pose(other, w2, 1, &pose);
-        soa_velocity(other, w2, 1, SOA_AXES_BODY, V1), soa_acceleration_spatial(other, w2, 1, SOA_AXES_BODY, A1);
+        soa_velocity(other, w2, 1, SOA_AXES_BODY, V1);
+        soa_acceleration_spatial(other, w2, 1, SOA_AXES_BODY, A1);
         note(&turned, frame_difference(&pose, &X), seed);
         note(&turned, relative(V1, V, 6), seed);
         note(&turned, relative(A1, A, 6), seed);
-        soa_work_free(w2), soa_model_free(other), soa_work_free(w), soa_model_free(m);
+        soa_work_free(w2);
+        soa_model_free(other);
+        soa_work_free(w);
+        soa_model_free(m);
     }
     conclude("coordinates out of motion", &back, 1e-12);
     conclude("joints turned round: motion", &turned, 1e-12);
@@ -165,11 +202,14 @@ static void joint_maps(void **unused) {
     soa_joint_def j = soa_joint_default(SOA_PLANAR), out;
     j.damping = 1;
     assert_int_equal(SOA_E_JOINT, soa_joint_reverse(&j, &out));
-    j = soa_joint_default(SOA_SPHERICAL), j.damping = 1;
+    j = soa_joint_default(SOA_SPHERICAL);
+    j.damping = 1;
     assert_int_equal(SOA_OK, soa_joint_reverse(&j, &out));
     j.friction_positive = 1;
     assert_int_equal(SOA_E_JOINT, soa_joint_reverse(&j, &out));
-    j = soa_joint_default(SOA_REVOLUTE), j.rotor_inertia = 1, j.rotor_model = SOA_ROTOR_EXACT;
+    j = soa_joint_default(SOA_REVOLUTE);
+    j.rotor_inertia = 1;
+    j.rotor_model = SOA_ROTOR_EXACT;
     assert_int_equal(SOA_E_JOINT, soa_joint_reverse(&j, &out));
     j.type = (soa_joint_type)77;
     assert_int_equal(SOA_E_ARGUMENT, soa_joint_reverse(&j, &out));
@@ -184,7 +224,7 @@ static void joint_maps(void **unused) {
     assert_int_equal(SOA_E_FRAME, soa_joint_coordinates(&j, &X, NULL, NULL, q, NULL, NULL));
 }
 
-/* --- random graphs ---------------------------------------------------------------------------------------------------- */
+/* --- random graphs ---------------------------------------------------------------------------- */
 
 typedef struct graph {
     soa_link_def links[LINKS];
@@ -206,7 +246,10 @@ static void make_graph(graph *g, dice *d) {
         *k = soa_link_default(g->names[l - 1]);
         k->mass = roll(d, 0.5, 2);
         roll_many(d, -0.2, 0.2, 3, k->com);
-        for (int i = 0; i < 3; ++i) k->inertia[i] = roll(d, 0.05, 0.09), k->inertia[3 + i] = roll(d, -0.01, 0.01);
+        for (int i = 0; i < 3; ++i) {
+            k->inertia[i] = roll(d, 0.05, 0.09);
+            k->inertia[3 + i] = roll(d, -0.01, 0.01);
+        }
         g->where[l] = random_frame(d);
     }
     const double kind = roll(d, 0, 1);
@@ -215,49 +258,64 @@ static void make_graph(graph *g, dice *d) {
     for (int j = 0; j < joints; ++j) {
         char *name = g->names[LINKS + j];
         snprintf(name, sizeof g->names[0], "J%d", j);
-        int one = j < links ? pick(d, j + 1) : pick(d, links + 1), two = j < links ? j + 1 : pick(d, links + 1);
-        while (two == one) two = pick(d, links + 1);
+        int one = j < links ? pick(d, j + 1) : pick(d, links + 1);
+        int two = j < links ? j + 1 : pick(d, links + 1);
+        while (two == one)
+            two = pick(d, links + 1);
         if (pick(d, 2)) { /* either way round */
             const int t = one;
-            one = two, two = t;
+            one = two;
+            two = t;
         }
         soa_joint_type type = moving[pick(d, kind < 0.5 ? 7 : 8)];
-        if (kind > 0.3 && pick(d, 2)) type = moving[4 + pick(d, 3)]; /* loops that move have many freedoms */
+        /* loops that move have many freedoms */
+        if (kind > 0.3 && pick(d, 2)) type = moving[4 + pick(d, 3)];
         if (pick(d, 12) == 0) type = SOA_FIXED;
         soa_edge_def *e = g->joints + j;
         *e = soa_edge_default(name, one, two, type);
         e->joint = random_joint(d, type);
         if (type != SOA_PLANAR && type != SOA_FREE) e->joint.damping = roll(d, 0, 0.2);
-        const int turnable = type != SOA_PLANAR || kind > 0.8; /* a planar one with forces cannot be turned round */
-        if (type != SOA_SPHERICAL && type != SOA_FREE && turnable && pick(d, 3) == 0)
-            e->joint.stiffness = roll(d, 0, 5), e->joint.rest = roll(d, -1, 1);
+        /* a planar one with forces cannot be turned round */
+        const int turnable = type != SOA_PLANAR || kind > 0.8;
+        if (type != SOA_SPHERICAL && type != SOA_FREE && turnable && pick(d, 3) == 0) {
+            e->joint.stiffness = roll(d, 0, 5);
+            e->joint.rest = roll(d, -1, 1);
+        }
         if (motors && type != SOA_FREE && turnable && pick(d, 3) == 0) {
-            e->joint.rotor_inertia = roll(d, 0, 0.02), e->joint.gear_ratio = roll(d, 1, 5) * (pick(d, 2) ? 1 : -1);
+            e->joint.rotor_inertia = roll(d, 0, 0.02);
+            e->joint.gear_ratio = roll(d, 1, 5) * (pick(d, 2) ? 1 : -1);
             if (nv_of(type) == 1 && pick(d, 2)) {
                 e->joint.rotor_model = SOA_ROTOR_EXACT;
                 if (pick(d, 2)) unit_vector(d, e->joint.rotor_axis);
             }
         }
-        if (nv_of(type) <= 2 && pick(d, 2)) e->joint.friction_positive = e->joint.friction_negative = roll(d, 0, 0.1);
+        if (nv_of(type) <= 2 && pick(d, 2))
+            e->joint.friction_positive = e->joint.friction_negative = roll(d, 0, 0.1);
         if (pick(d, 3)) e->place1 = random_frame(d);
         /* place 2 is where the joint, at some q, brings it */
-        const soa_frame X = random_pose(d, &e->joint), at = soa_frame_compose(&g->where[one], &e->place1);
+        const soa_frame X = random_pose(d, &e->joint),
+                        at = soa_frame_compose(&g->where[one], &e->place1);
         const soa_frame to = soa_frame_compose(&at, &X), back = soa_frame_inverse(&g->where[two]);
         e->place2 = soa_frame_compose(&back, &to);
         if (type != SOA_FIXED && j < links && pick(d, 3) == 0 && two != 0 &&
             two == j + 1) { /* a joint at the link's frame */
             e->place2 = soa_frame_identity();
-            const soa_frame undo = soa_frame_inverse(&X), place = soa_frame_compose(&g->where[two], &undo),
+            const soa_frame undo = soa_frame_inverse(&X),
+                            place = soa_frame_compose(&g->where[two], &undo),
                             from = soa_frame_inverse(&g->where[one]);
             e->place1 = soa_frame_compose(&from, &place);
         }
         g->torque[j] = roll(d, -1, 1);
-        if (nv_of(type) == 1) assert_int_equal(SOA_OK, soa_joint_coordinates(&e->joint, &X, NULL, NULL, &q[j], 0, 0));
+        if (nv_of(type) == 1)
+            assert_int_equal(SOA_OK, soa_joint_coordinates(&e->joint, &X, NULL, NULL, &q[j], 0, 0));
     }
     const int leader = pick(d, joints), follower = pick(d, joints); /* one follows another */
-    if (leader != follower && nv_of(g->joints[leader].joint.type) == 1 && nv_of(g->joints[follower].joint.type) == 1) {
+    if (leader != follower && nv_of(g->joints[leader].joint.type) == 1 &&
+        nv_of(g->joints[follower].joint.type) == 1) {
         soa_joint_def *f = &g->joints[follower].joint;
-        f->mimic = leader, f->mimic_ratio = roll(d, -2, 2), f->mimic_offset = q[follower] - f->mimic_ratio * q[leader];
+        f->mimic = leader;
+        f->mimic_ratio = roll(d, -2, 2);
+        f->mimic_offset = q[follower] - f->mimic_ratio * q[leader];
     }
     g->def = soa_linkage_default("random", g->links, links, g->joints, joints);
     g->wrench = (soa_wrench){1 + pick(d, links), SOA_AXES_WORLD, {0}};
@@ -275,7 +333,8 @@ typedef struct machine {
 
 static soa_loop_def joint_in(const machine *k, const graph *g, int j) {
     const soa_edge_def *e = g->joints + j;
-    return (soa_loop_def){e->name, k->tree->link[e->link1], k->tree->link[e->link2], e->place1, e->place2, e->joint};
+    return (soa_loop_def){
+        e->name, k->tree->link[e->link1], k->tree->link[e->link2], e->place1, e->place2, e->joint};
 }
 
 /* 0 where a joint would have to be turned round that cannot. */
@@ -308,10 +367,14 @@ static int add_loops(machine *k, const graph *g) {
     return 1;
 }
 static void release(machine *k) {
-    soa_constraints_free(k->c), soa_work_free(k->w), soa_model_free(k->m), soa_linkage_tree_free(k->tree);
+    soa_constraints_free(k->c);
+    soa_work_free(k->w);
+    soa_model_free(k->m);
+    soa_linkage_tree_free(k->tree);
 }
 
-/* State of the tree from the poses of the graph, velocities from those of another tree (NULL: random). */
+/* State of the tree from the poses of the graph, velocities from those of another tree (NULL:
+ * random). */
 static void set_state(machine *k, const graph *g, machine *from, dice *d) {
     soa_q_neutral(k->m, k->q);
     memset(k->tau, 0, sizeof k->tau);
@@ -330,7 +393,8 @@ static void set_state(machine *k, const graph *g, machine *from, dice *d) {
             link = k->tree->joints[carrier].link;
             joint = k->tree->model.bodies[link - 1].joint;
             parent = reversed ? e->link2 : e->link1;
-            near = reversed ? e->place2 : e->place1, far = reversed ? e->place1 : e->place2;
+            near = reversed ? e->place2 : e->place1;
+            far = reversed ? e->place1 : e->place2;
         }
         soa_frame_info frame;
         soa_body_info body;
@@ -343,12 +407,15 @@ static void set_state(machine *k, const graph *g, machine *from, dice *d) {
             k->tau[leader.v_index] += body.mimic_ratio * g->torque[carrier];
             continue;
         }
-        const soa_frame a = soa_frame_compose(&g->where[parent], &near), b = soa_frame_compose(&g->where[l], &far);
+        const soa_frame a = soa_frame_compose(&g->where[parent], &near),
+                        b = soa_frame_compose(&g->where[l], &far);
         const soa_frame back = soa_frame_inverse(&a), X = soa_frame_compose(&back, &b);
-        assert_int_equal(SOA_OK, soa_joint_coordinates(&joint, &X, NULL, NULL, k->q + body.q_index, NULL, NULL));
+        assert_int_equal(
+            SOA_OK, soa_joint_coordinates(&joint, &X, NULL, NULL, k->q + body.q_index, NULL, NULL));
         double *v = k->v + body.v_index, q[7];
         if (from) {
-            const soa_loop_def seen = {"", from->tree->link[parent], from->tree->link[l], near, far, joint};
+            const soa_loop_def seen = {
+                "", from->tree->link[parent], from->tree->link[l], near, far, joint};
             assert_int_equal(SOA_OK, soa_loop_coordinates(from->m, from->w, &seen, q, v, NULL));
         } else {
             roll_many(d, -1, 1, (size_t)body.nv, v);
@@ -360,11 +427,14 @@ static void set_state(machine *k, const graph *g, machine *from, dice *d) {
 /* A random spanning tree: joints in random order, kept unless they close a loop. */
 static void random_cuts(graph *g, dice *d) {
     int root[LINKS + 1], order[JOINTS];
-    for (int l = 0; l <= g->def.link_count; ++l) root[l] = l;
-    for (int j = 0; j < g->def.joint_count; ++j) order[j] = j;
+    for (int l = 0; l <= g->def.link_count; ++l)
+        root[l] = l;
+    for (int j = 0; j < g->def.joint_count; ++j)
+        order[j] = j;
     for (int j = g->def.joint_count - 1; j > 0; --j) {
         const int k = pick(d, j + 1), t = order[j];
-        order[j] = order[k], order[k] = t;
+        order[j] = order[k];
+        order[k] = t;
     }
     for (int i = 0; i < g->def.joint_count; ++i) {
         soa_edge_def *e = g->joints + order[i];
@@ -380,10 +450,12 @@ static void random_cuts(graph *g, dice *d) {
 static void check_binary(machine *k, worst_case *closure, long seed) {
     static soa_binary_item item[8 * ROOM];
     int count = 0, all = 0;
-    assert_int_equal(SOA_OK, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, NULL, 0, &count));
-    assert_int_equal(SOA_E_MEMORY, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, item, count - 1, &all));
+    assert_int_equal(
+        SOA_OK, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, NULL, 0, &count));
+    assert_int_equal(SOA_E_MEMORY, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count,
+                                                         item, count - 1, &all));
     assert_int_equal(SOA_OK, soa_model_binary_tree(k->m, k->tree->loops, k->tree->loop_count, item,
-                                             (int)(sizeof item / sizeof *item), &all));
+                                                   (int)(sizeof item / sizeof *item), &all));
     assert_int_equal(count, all);
     const int bodies = soa_model_body_count(k->m), loops = k->tree->loop_count;
     int links = 0, ends = 0;
@@ -407,7 +479,8 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
     soa_frame T[2][8 * ROOM]; /* of each item, by placements and the poses of bodies */
     for (int pass = 0; pass < 2; ++pass)
         for (int i = 0; i < count; ++i) {
-            /* predecessors of bodies and terminating links may be connectors, which stand behind: follow the chain */
+            /* predecessors of bodies and terminating links may be connectors, which stand behind:
+             * follow the chain */
             soa_frame at = soa_frame_identity();
             int up = i;
             while (up > bodies || (up == i && i > 0 && item[i].kind != SOA_ITEM_SUCCESSOR)) {
@@ -425,9 +498,11 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
     for (int i = bodies + loops + 1; i < count; ++i) {
         if (item[i].loop < 0) continue;
         const soa_loop_def *loop = k->tree->loops + item[i].loop;
-        /* T(0 .. terminating) X(q) = T(0 .. connector), X from the joint's own coordinates, in a model of that joint */
+        /* T(0 .. terminating) X(q) = T(0 .. connector), X from the joint's own coordinates, in a
+         * model of that joint */
         soa_body_def body = soa_body_default("x", 0, loop->joint.type);
-        body.joint = loop->joint, body.mass = 1;
+        body.joint = loop->joint;
+        body.mass = 1;
         body.inertia[0] = body.inertia[1] = body.inertia[2] = 1;
         double q[7];
         assert_int_equal(SOA_OK, soa_loop_coordinates(k->m, k->w, loop, q, NULL, NULL));
@@ -441,7 +516,8 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
         soa_pose(m, w, 1, &X);
         const soa_frame arrives = soa_frame_compose(&T[0][1 + bodies + item[i].loop], &X);
         note(closure, frame_difference(&arrives, &T[1][i]), seed);
-        soa_work_free(w), soa_model_free(m);
+        soa_work_free(w);
+        soa_model_free(m);
     }
 }
 
@@ -461,19 +537,23 @@ static void any_cut(void **unused) {
             continue;
         }
         if (!add_loops(&one, &g)) {
-            release(&one), ++refused;
+            release(&one);
+            ++refused;
             continue;
         }
         for (int j = 0; j < g.def.joint_count; ++j) {
             const soa_joint_def *joint = &g.joints[j].joint;
             const int cut = one.tree->joints[j].loop >= 0;
-            springs += cut && joint->stiffness > 0, rotors += cut && joint->rotor_inertia > 0;
+            springs += cut && joint->stiffness > 0;
+            rotors += cut && joint->rotor_inertia > 0;
             exact += cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
         }
         set_state(&one, &g, NULL, &d);
         double error[2];
         soa_status s = soa_closed_project(one.c, one.w, 0, one.q, one.v, error);
-        if (s) fail_msg("seed %ld: projection: %s (%g %g)", seed, soa_status_text(s), error[0], error[1]);
+        if (s)
+            fail_msg("seed %ld: projection: %s (%g %g)", seed, soa_status_text(s), error[0],
+                     error[1]);
         double ref_a[JOINTS][6], ref_A[LINKS + 1][6], size = 1e-3, q[7], v[6];
         int mobility = 0, usable = 1;
         for (int variant = 0; variant < 4 && usable; ++variant) {
@@ -494,8 +574,10 @@ static void any_cut(void **unused) {
                 for (int j = 0; j < g.def.joint_count; ++j) {
                     const soa_joint_def *joint = &g.joints[j].joint;
                     const int cut = k->tree->joints[j].loop >= 0;
-                    springs += cut && joint->stiffness > 0, rotors += cut && joint->rotor_inertia > 0;
-                    exact += cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
+                    springs += cut && joint->stiffness > 0;
+                    rotors += cut && joint->rotor_inertia > 0;
+                    exact +=
+                        cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
                 }
                 ratios += k->tree->ratio_count;
                 assert_int_equal(SOA_OK, soa_kinematics(one.m, one.w, one.q, one.v, NULL));
@@ -504,37 +586,51 @@ static void any_cut(void **unused) {
                 assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, NULL));
                 set_state(k, &g, k, NULL); /* its own velocities */
             }
-            for (int j = 0; j < g.def.joint_count; ++j) reversed += k->tree->joints[j].reversed;
+            for (int j = 0; j < g.def.joint_count; ++j)
+                reversed += k->tree->joints[j].reversed;
             soa_wrench wrench = g.wrench;
             wrench.frame = k->tree->link[g.wrench.frame];
             double rows_g[6 * JOINTS], rate[6 * JOINTS];
-            assert_int_equal(SOA_OK, soa_constraints_evaluate(k->c, k->w, &(soa_input){.q = k->q, .v = k->v}, rows_g, rate, NULL, NULL));
-            for (int r = 0; r < soa_constraints_row_count(k->c); ++r)
-                note(&start, fabs(rows_g[r]), seed), note(&start, fabs(rate[r]), seed);
+            assert_int_equal(SOA_OK, soa_constraints_evaluate(k->c, k->w,
+                                                              &(soa_input){.q = k->q, .v = k->v},
+                                                              rows_g, rate, NULL, NULL));
+            for (int r = 0; r < soa_constraints_row_count(k->c); ++r) {
+                note(&start, fabs(rows_g[r]), seed);
+                note(&start, fabs(rate[r]), seed);
+            }
             check_binary(k, &closed, seed);
             soa_closed_report report;
             soa_closed_options by = soa_closed_options_default();
             by.method = (soa_closed_method)((seed + variant) % 4);
-            s = soa_closed_fd(k->c, k->w, &by, &(soa_input){.q = k->q, .v = k->v, .tau = k->tau, .wrenches = &wrench, .wrench_count = 1}, k->qdd, NULL, &report);
+            s = soa_closed_fd(
+                k->c, k->w, &by,
+                &(soa_input){
+                    .q = k->q, .v = k->v, .tau = k->tau, .wrenches = &wrench, .wrench_count = 1},
+                k->qdd, NULL, &report);
             if (report.condition > 1e8 || s == SOA_E_SINGULAR) {
-                usable = 0, ++bad_condition;
+                usable = 0;
+                ++bad_condition;
             } else {
                 if (s)
-                    fail_msg("seed %ld variant %d: %s (%s; rank %d of %d, condition %g, residual %g, nv %d)", seed,
-                             variant, soa_status_text(s), report.text, report.rank, report.rows, report.condition,
-                             report.residual, soa_model_nv(k->m));
+                    fail_msg("seed %ld variant %d: %s (%s; rank %d of %d, condition %g, residual "
+                             "%g, nv %d)",
+                             seed, variant, soa_status_text(s), report.text, report.rank,
+                             report.rows, report.condition, report.residual, soa_model_nv(k->m));
                 if (!variant) {
                     mobility = soa_model_nv(k->m) - report.rank;
-                    mobile += mobility > 0, redundant += report.redundant > 0;
+                    mobile += mobility > 0;
+                    redundant += report.redundant > 0;
                 }
                 assert_int_equal(mobility, soa_model_nv(k->m) - report.rank);
                 assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, k->qdd));
                 for (int l = 1; l <= g.def.link_count; ++l) {
                     double A[6];
                     soa_acceleration_spatial(k->m, k->w, k->tree->link[l], SOA_AXES_WORLD, A);
-                    for (int i = 0; i < 6 && !variant; ++i) size = fmax(size, fabs(A[i]));
+                    for (int i = 0; i < 6 && !variant; ++i)
+                        size = fmax(size, fabs(A[i]));
                     if (!variant) memcpy(ref_A[l], A, sizeof A);
-                    for (int i = 0; i < 6 && variant; ++i) note(&links, fabs(A[i] - ref_A[l][i]) / size, seed);
+                    for (int i = 0; i < 6 && variant; ++i)
+                        note(&links, fabs(A[i] - ref_A[l][i]) / size, seed);
                 }
                 for (int j = 0; j < g.def.joint_count; ++j) {
                     const soa_loop_def seen = joint_in(k, &g, j);
@@ -550,30 +646,33 @@ static void any_cut(void **unused) {
         }
         release(&one);
     }
-    printf("  %ld graphs from seed %ld: %ld can move, %ld have redundant loops; %ld trees compared, %ld joints turned "
+    printf("  %ld graphs from seed %ld: %ld can move, %ld have redundant loops; %ld trees "
+           "compared, %ld joints turned "
            "round, %ld graphs too near a singularity\n",
            cases, first_seed(), mobile, redundant, compared, reversed, bad_condition);
-    printf("  on cut joints: %ld springs, %ld rotors (%ld exact), %ld mimic; %ld graphs refused\n", springs, rotors,
-           exact, ratios, refused);
+    printf("  on cut joints: %ld springs, %ld rotors (%ld exact), %ld mimic; %ld graphs refused\n",
+           springs, rotors, exact, ratios, refused);
     conclude("start: loops closed, in position and velocity", &start, 1e-9);
     conclude("both ways round a loop, by the binary tree", &closed, 1e-12);
     conclude("accelerations of links, other cuts", &links, 1e-9);
     conclude("accelerations of joints, other cuts", &joints, 1e-9);
-    assert_true(mobile * 4 > cases && bad_condition * 10 < cases && reversed > cases && refused * 10 < cases);
+    assert_true(mobile * 4 > cases && bad_condition * 10 < cases && reversed > cases &&
+                refused * 10 < cases);
     assert_true(springs > cases && rotors > cases && exact * 4 > cases && ratios * 20 > cases);
 }
 
-/* --- WD89's Figure 1 -------------------------------------------------------------------------------------------------- */
+/* --- WD89's Figure 1 -------------------------------------------------------------------------- */
 
-/* Links and joints as in the paper, joints 8 and 9 at its arrows; planar, dimensions of our own: places in the plane z = 0
- * at q = 0. */
+/* Links and joints as in the paper, joints 8 and 9 at its arrows; planar, dimensions of our own:
+ * places in the plane z = 0 at q = 0. */
 static void wd89_figure_1(void **unused) {
     (void)unused;
     static const struct {
         int from, to;
         double at[2];
-    } joint[9] = {{0, 1, {0, 0}}, {1, 2, {0, 1}},   {2, 3, {0.4, 1.9}},  {0, 4, {-1.5, 0}}, {4, 5, {-1.6, 1}},
-                  {0, 6, {2, 0}}, {6, 7, {2.3, 1}}, {5, 1, {-0.2, 0.7}}, {7, 2, {0.7, 1.3}}};
+    } joint[9] = {{0, 1, {0, 0}},    {1, 2, {0, 1}},      {2, 3, {0.4, 1.9}},
+                  {0, 4, {-1.5, 0}}, {4, 5, {-1.6, 1}},   {0, 6, {2, 0}},
+                  {6, 7, {2.3, 1}},  {5, 1, {-0.2, 0.7}}, {7, 2, {0.7, 1.3}}};
     soa_link_def link[7];
     soa_edge_def edge[9];
     static const char *const names[9] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
@@ -581,8 +680,11 @@ static void wd89_figure_1(void **unused) {
     for (int i = 0; i < 7; ++i) {
         link[i] = soa_link_default(names[i]);
         link[i].mass = 1 + 0.1 * i;
-        link[i].com[0] = 0.1, link[i].com[1] = 0.4;
-        link[i].inertia[0] = 0.1, link[i].inertia[1] = 0.02, link[i].inertia[2] = 0.11;
+        link[i].com[0] = 0.1;
+        link[i].com[1] = 0.4;
+        link[i].inertia[0] = 0.1;
+        link[i].inertia[1] = 0.02;
+        link[i].inertia[2] = 0.11;
         memcpy(at[i + 1], joint[i].at, sizeof at[0]);
     }
     for (int i = 0; i < 9; ++i) {
@@ -593,7 +695,8 @@ static void wd89_figure_1(void **unused) {
         }
     }
     soa_linkage_def def = soa_linkage_default("WD89 figure 1", link, 7, edge, 9);
-    def.gravity[1] = -9.81, def.gravity[2] = 0;
+    def.gravity[1] = -9.81;
+    def.gravity[2] = 0;
     soa_linkage_tree *t = NULL;
     soa_report report;
     const soa_model *m = NULL;
@@ -608,7 +711,8 @@ static void wd89_figure_1(void **unused) {
     assert_int_equal(7, soa_model_nv(m));
     soa_body_info b;
     static const int predecessor[8] = {-1, 0, 1, 2, 0, 4, 0, 6};
-    for (int i = 1; i <= 7; ++i) { /* "the descendants of link 1 are links 2 and 3", 0 has three: 1, 6 and 4 */
+    /* "the descendants of link 1 are links 2 and 3", 0 has three: 1, 6 and 4 */
+    for (int i = 1; i <= 7; ++i) {
         soa_model_body(m, i, &b);
         assert_string_equal(names[i - 1], b.link);
         assert_string_equal(names[i - 1], b.joint);
@@ -620,15 +724,19 @@ static void wd89_figure_1(void **unused) {
     assert_int_equal(SOA_OK, soa_model_binary_tree(m, t->loops, 2, item, 14, &count));
     assert_int_equal(14, count);
     int down[14][2];
-    for (int i = 0; i < 14; ++i) down[i][0] = item[i].successor, down[i][1] = item[i].connector;
+    for (int i = 0; i < 14; ++i) {
+        down[i][0] = item[i].successor;
+        down[i][1] = item[i].connector;
+    }
     const int expected[14][2] = {{1, 10}, {2, 12}, {3, 13}, {0, 0},  {5, 0}, {8, 0}, {7, 0},
                                  {9, 0},  {0, 0},  {0, 0},  {4, 11}, {6, 0}, {0, 0}, {0, 0}};
-    /* ours number the connectors of 0 by the links they lead to (the paper's 10 leads to 6 and 11 to 4), and those of the
-     * loops' ends by loop (its 13 is our 12) */
+    /* ours number the connectors of 0 by the links they lead to (the paper's 10 leads to 6 and 11
+     * to 4), and those of the loops' ends by loop (its 13 is our 12) */
     assert_memory_equal(expected, down, sizeof down);
     assert_int_equal(0, item[12].loop);
     assert_int_equal(1, item[13].loop);
-    for (int i = 10; i < 14; ++i) assert_int_equal(SOA_ITEM_CONNECTOR, item[i].kind);
+    for (int i = 10; i < 14; ++i)
+        assert_int_equal(SOA_ITEM_CONNECTOR, item[i].kind);
 
     /* mobility from the rank: 7 - 4 = 3, six of the ten rows being redundant in the plane */
     assert_int_equal(SOA_OK, soa_work_create(m, &w));
@@ -638,11 +746,13 @@ static void wd89_figure_1(void **unused) {
         const soa_constraint_def loop = soa_constraint_from_loop(t->loops + k);
         assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, &report));
     }
-    double q[7] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.1}, v[7] = {1, -1, 2, 0.5, 0.3, -0.7, 0.2}, qdd[7];
+    double q[7] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.1}, v[7] = {1, -1, 2, 0.5, 0.3, -0.7, 0.2},
+           qdd[7];
     assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, NULL, q, &report));
     assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, q, v, NULL));
     soa_closed_report closed;
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v}, qdd, NULL, &closed));
+    assert_int_equal(SOA_OK,
+                     soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v}, qdd, NULL, &closed));
     assert_int_equal(10, closed.rows);
     assert_int_equal(4, closed.rank);
     assert_int_equal(3, soa_model_nv(m) - closed.rank);
@@ -651,21 +761,29 @@ static void wd89_figure_1(void **unused) {
     static const int primary[3] = {5, 7, 3};
     for (int k = 0; k < 3; ++k) {
         soa_constraint_def hold = soa_constraint_default(SOA_RATIO, 0, 0);
-        hold.coordinate[0] = primary[k], hold.coefficient[0] = 1, hold.value = q[primary[k] - 1];
+        hold.coordinate[0] = primary[k];
+        hold.coefficient[0] = 1;
+        hold.value = q[primary[k] - 1];
         assert_int_equal(SOA_OK, soa_constraints_add(c, &hold, NULL, &report));
     }
     assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q}, qdd, NULL, &closed));
     assert_int_equal(7, closed.rank);
-    for (int i = 0; i < 7; ++i) assert_true(fabs(qdd[i]) < 1e-9);
-    for (int k = 2; k < 5; ++k) assert_int_equal(SOA_OK, soa_constraints_remove(c, k));
+    for (int i = 0; i < 7; ++i)
+        assert_true(fabs(qdd[i]) < 1e-9);
+    for (int k = 2; k < 5; ++k)
+        assert_int_equal(SOA_OK, soa_constraints_remove(c, k));
 
-    /* (8) and (9), product by product: T_01 T_1,12 = T_0,10 T_10,4 T_45 T_58, T_01 T_12 T_2,13 = T_0,11 T_11,6 T_67 T_79 */
+    /* (8) and (9), product by product: T_01 T_1,12 = T_0,10 T_10,4 T_45 T_58, T_01 T_12 T_2,13 =
+     *     T_0,11 T_11,6 T_67 T_79 */
     double angle[10];
     assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, NULL));
-    for (int i = 1; i <= 7; ++i) angle[i] = q[i - 1];
+    for (int i = 1; i <= 7; ++i)
+        angle[i] = q[i - 1];
     for (int k = 0; k < 2; ++k)
-        assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, t->loops + k, &angle[8 + k], NULL, NULL));
-    static const int way[4][5] = {{1, 12, -1}, {10, 4, 5, 8, -1}, {1, 2, 13, -1}, {10, 11, 6, 7, 9}};
+        assert_int_equal(SOA_OK,
+                         soa_loop_coordinates(m, w, t->loops + k, &angle[8 + k], NULL, NULL));
+    static const int way[4][5] = {
+        {1, 12, -1}, {10, 4, 5, 8, -1}, {1, 2, 13, -1}, {10, 11, 6, 7, 9}};
     static const double z[3] = {0, 0, 1}, none[3] = {0, 0, 0};
     soa_frame T[4];
     for (int k = 0; k < 4; ++k) {
@@ -678,28 +796,36 @@ static void wd89_figure_1(void **unused) {
             T[k] = soa_frame_compose(&T[k], &turn);
         }
     }
-    printf("  WD89 (8) closes to %.1e, (9) to %.1e\n", frame_difference(&T[0], &T[1]), frame_difference(&T[2], &T[3]));
+    printf("  WD89 (8) closes to %.1e, (9) to %.1e\n", frame_difference(&T[0], &T[1]),
+           frame_difference(&T[2], &T[3]));
     assert_true(frame_difference(&T[0], &T[1]) <= 1e-12 && frame_difference(&T[2], &T[3]) <= 1e-12);
-    soa_constraints_free(c), soa_work_free(w), soa_model_free(m), soa_linkage_tree_free(t);
+    soa_constraints_free(c);
+    soa_work_free(w);
+    soa_model_free(m);
+    soa_linkage_tree_free(t);
 }
 
-/* --- the rule, names, refusals ---------------------------------------------------------------------------------------- */
+/* --- the rule, names, refusals ---------------------------------------------------------------- */
 
 static void the_rule(void **unused) {
     (void)unused;
-    /* a platform on six legs: of universal, prismatic and spherical joints the spherical ones are cut, but one */
+    /* a platform on six legs: of universal, prismatic and spherical joints the spherical ones are
+     * cut, but one */
     soa_link_def link[13];
     soa_edge_def edge[18];
     static char name[31][16];
     for (int i = 0; i < 13; ++i) {
         snprintf(name[i], sizeof name[0], "l%d", i + 1);
         link[i] = soa_link_default(name[i]);
-        link[i].mass = 1, link[i].inertia[0] = link[i].inertia[1] = link[i].inertia[2] = 0.1;
+        link[i].mass = 1;
+        link[i].inertia[0] = link[i].inertia[1] = link[i].inertia[2] = 0.1;
     }
     for (int i = 0; i < 6; ++i) {
-        for (int k = 0; k < 3; ++k) snprintf(name[13 + 3 * i + k], sizeof name[0], "%c%d", "upb"[k], i + 1);
+        for (int k = 0; k < 3; ++k)
+            snprintf(name[13 + 3 * i + k], sizeof name[0], "%c%d", "upb"[k], i + 1);
         char(*n)[16] = name + 13 + 3 * i;
-        edge[3 * i] = soa_edge_default(n[2], 13, 2 * i + 2, SOA_SPHERICAL); /* from the platform down */
+        /* from the platform down */
+        edge[3 * i] = soa_edge_default(n[2], 13, 2 * i + 2, SOA_SPHERICAL);
         edge[3 * i + 1] = soa_edge_default(n[1], 2 * i + 1, 2 * i + 2, SOA_PRISMATIC);
         edge[3 * i + 2] = soa_edge_default(n[0], 0, 2 * i + 1, SOA_UNIVERSAL);
         edge[3 * i].place1 = soa_frame_from_rpy(0, 0, 0, cos(i), sin(i), 0);
@@ -707,40 +833,52 @@ static void the_rule(void **unused) {
     }
     soa_linkage_def def = soa_linkage_default("platform", link, 13, edge, 18);
     const soa_frame_def tool = {"tool", 13, soa_frame_identity()};
-    def.frames = &tool, def.frame_count = 1;
+    def.frames = &tool;
+    def.frame_count = 1;
     soa_linkage_tree *t = NULL;
     soa_report report;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(5, t->loop_count);
-    for (int k = 0; k < 5; ++k) assert_int_equal(SOA_SPHERICAL, t->loops[k].joint.type);
+    for (int k = 0; k < 5; ++k)
+        assert_int_equal(SOA_SPHERICAL, t->loops[k].joint.type);
     const soa_model *m = NULL;
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
     assert_int_equal(6 * 3 + 3, soa_model_nv(m));
-    assert_true(t->joints[0].reversed && t->joints[0].link > 0); /* the platform hangs on its first leg */
+    /* the platform hangs on its first leg */
+    assert_true(t->joints[0].reversed && t->joints[0].link > 0);
     soa_frame_info info;
     const int found = soa_model_find_frame(m, "l13@b1"), own = soa_model_find_frame(m, "l13");
     assert_true(found > 0 && own == t->link[13]);
     soa_model_frame(m, own, &info);
     assert_true(soa_model_find_frame(m, "tool") > 0);
-    soa_model_free(m), soa_linkage_tree_free(t);
+    soa_model_free(m);
+    soa_linkage_tree_free(t);
 
     /* the caller's cuts */
-    for (int i = 0; i < 5; ++i) edge[3 * i].use = SOA_EDGE_KEEP, edge[3 * i + 1].use = SOA_EDGE_CUT;
+    for (int i = 0; i < 5; ++i) {
+        edge[3 * i].use = SOA_EDGE_KEEP;
+        edge[3 * i + 1].use = SOA_EDGE_CUT;
+    }
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(5, t->loop_count);
-    for (int k = 0; k < 5; ++k) assert_int_equal(SOA_PRISMATIC, t->loops[k].joint.type);
+    for (int k = 0; k < 5; ++k)
+        assert_int_equal(SOA_PRISMATIC, t->loops[k].joint.type);
     soa_linkage_tree_free(t);
-    for (int i = 0; i < 6; ++i) edge[3 * i].use = edge[3 * i + 1].use = edge[3 * i + 2].use = SOA_EDGE_KEEP;
+    for (int i = 0; i < 6; ++i)
+        edge[3 * i].use = edge[3 * i + 1].use = edge[3 * i + 2].use = SOA_EDGE_KEEP;
     assert_int_equal(SOA_E_TREE, soa_linkage_span(&def, &t, &report));
     assert_non_null(strstr(report.text, "is to be kept"));
-    for (int i = 0; i < 18; ++i) edge[i].use = SOA_EDGE_ANY;
+    for (int i = 0; i < 18; ++i)
+        edge[i].use = SOA_EDGE_ANY;
 
     /* what is better kept is kept before anything else, and cut if it must be */
     for (int i = 0; i < 6; ++i)
         edge[3 * i].joint.rotor_inertia = 1e-3; /* on a spherical joint: looks alike all round */
-    for (int i = 1; i < 6; ++i) edge[3 * i + 2].joint.rotor_inertia = 0;
+    for (int i = 1; i < 6; ++i)
+        edge[3 * i + 2].joint.rotor_inertia = 0;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
-    for (int k = 0; k < 5; ++k) assert_int_not_equal(SOA_SPHERICAL, t->loops[k].joint.type);
+    for (int k = 0; k < 5; ++k)
+        assert_int_not_equal(SOA_SPHERICAL, t->loops[k].joint.type);
     soa_linkage_tree_free(t);
     edge[3].use = SOA_EDGE_CUT;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
@@ -748,37 +886,46 @@ static void the_rule(void **unused) {
     soa_linkage_tree_free(t);
     edge[3].joint.friction_positive = 1;
     assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
-    assert_non_null(strstr(report.text, "\"b2\" (spherical) cannot be cut: its friction, which differs"));
+    assert_non_null(
+        strstr(report.text, "\"b2\" (spherical) cannot be cut: its friction, which differs"));
     edge[3].joint.friction_positive = 0;
     def.ideal = 1;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     soa_linkage_tree_free(t);
-    def.ideal = 0, edge[3].use = SOA_EDGE_ANY;
-    for (int i = 0; i < 6; ++i) edge[3 * i].joint.rotor_inertia = 0;
+    def.ideal = 0;
+    edge[3].use = SOA_EDGE_ANY;
+    for (int i = 0; i < 6; ++i)
+        edge[3 * i].joint.rotor_inertia = 0;
 
     /* mimic joints follow through the renumbering: p1 leads p2 */
-    edge[4].joint.mimic = 1, edge[4].joint.mimic_ratio = -2, edge[4].joint.mimic_offset = 0.1;
+    edge[4].joint.mimic = 1;
+    edge[4].joint.mimic_ratio = -2;
+    edge[4].joint.mimic_offset = 0.1;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(t->joints[1].link, t->model.bodies[t->joints[4].link - 1].joint.mimic);
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
     assert_int_equal(20, soa_model_nv(m));
-    soa_model_free(m), soa_linkage_tree_free(t);
+    soa_model_free(m);
+    soa_linkage_tree_free(t);
     edge[4].use = SOA_EDGE_CUT; /* cut, it is a ratio beside the model */
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     assert_int_equal(1, t->ratio_count);
     assert_true(t->ratios[0].follower == 4 && t->ratios[0].leader == 1 && t->ratios[0].ratio == -2);
     soa_linkage_tree_free(t);
-    edge[4].use = SOA_EDGE_ANY, edge[4].joint.mimic = 4;
+    edge[4].use = SOA_EDGE_ANY;
+    edge[4].joint.mimic = 4;
     assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
     edge[4].joint.mimic = 99;
     assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
     edge[4].joint.mimic = -1;
 
     /* forces that have a direction */
-    edge[0].joint.friction_positive = edge[0].joint.friction_negative = 0.1, edge[0].use = SOA_EDGE_KEEP;
+    edge[0].joint.friction_positive = edge[0].joint.friction_negative = 0.1;
+    edge[0].use = SOA_EDGE_KEEP;
     assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
     assert_non_null(strstr(report.text, "exchange its links or cut it"));
-    edge[0].joint.friction_positive = edge[0].joint.friction_negative = 0, edge[0].use = SOA_EDGE_ANY;
+    edge[0].joint.friction_positive = edge[0].joint.friction_negative = 0;
+    edge[0].use = SOA_EDGE_ANY;
 
     /* faults */
     edge[7].link1 = 14;
@@ -791,9 +938,11 @@ static void the_rule(void **unused) {
     edge[7].place1 = soa_frame_identity();
     link[3].name = NULL;
     assert_int_equal(SOA_E_NAME, soa_linkage_span(&def, &t, &report));
-    link[3].name = name[3], edge[2].name = "";
+    link[3].name = name[3];
+    edge[2].name = "";
     assert_int_equal(SOA_E_NAME, soa_linkage_span(&def, &t, &report));
-    edge[2].name = "u1", edge[2].joint.type = (soa_joint_type)-1;
+    edge[2].name = "u1";
+    edge[2].joint.type = (soa_joint_type)-1;
     assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
     assert_int_equal(SOA_E_ARGUMENT, soa_linkage_span(NULL, &t, NULL));
     int count;
@@ -817,14 +966,19 @@ static void sizes(void **unused) {
     for (int i = 0; i < 2 * RUNGS; ++i) {
         snprintf(name[i], sizeof *name, "l%d", i);
         link[i] = soa_link_default(name[i]);
-        link[i].mass = 1, link[i].inertia[0] = link[i].inertia[1] = link[i].inertia[2] = 0.1;
+        link[i].mass = 1;
+        link[i].inertia[0] = link[i].inertia[1] = link[i].inertia[2] = 0.1;
     }
     for (int i = 0; i < RUNGS; ++i)
         for (int k = 0; k < 3; ++k) {
             char *n = name[2 * RUNGS + 3 * i + k];
             snprintf(n, sizeof *name, "j%d", 3 * i + k);
-            edge[3 * i + k] = k < 2 ? soa_edge_default(n, i ? 2 * i - 1 + k : 0, 2 * i + 1 + k, SOA_REVOLUTE)
-                                    : soa_edge_default(n, 2 * i + 1, 2 * i + 2, SOA_REVOLUTE);
+            if (k < 2) {
+                edge[3 * i + k] =
+                    soa_edge_default(n, i ? 2 * i - 1 + k : 0, 2 * i + 1 + k, SOA_REVOLUTE);
+            } else {
+                edge[3 * i + k] = soa_edge_default(n, 2 * i + 1, 2 * i + 2, SOA_REVOLUTE);
+            }
         }
     const soa_linkage_def def = soa_linkage_default("ladder", link, 2 * RUNGS, edge, 3 * RUNGS);
     const clock_t start = clock();
@@ -840,7 +994,11 @@ static void sizes(void **unused) {
     assert_int_equal(SOA_OK, soa_model_binary_tree(m, t->loops, t->loop_count, NULL, 0, &count));
     assert_int_equal(1 + 2 * RUNGS + RUNGS + 1 + RUNGS + RUNGS - 1,
                      count); /* 0; links; ends; second at 0; both sides */
-    soa_model_free(m), soa_linkage_tree_free(t), free(link), free(edge), free(name);
+    soa_model_free(m);
+    soa_linkage_tree_free(t);
+    free(link);
+    free(edge);
+    free(name);
 }
 
 int main(void) {

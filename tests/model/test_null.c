@@ -29,7 +29,8 @@ enum { ROOM = 1 << 18, ROOMS = 16, LINKS = 4, FREEDOMS = 6, HANG_S = 60 };
 /* What public functions take.  Those that change it do so in a process that ends. */
 static struct {
     const soa_model *model;
-    soa_work *work, *rnea_work, *smoother_work, *closed_work; /* after kinematics; after these calls */
+    /* after kinematics; after these calls */
+    soa_work *work, *rnea_work, *smoother_work, *closed_work;
     soa_batch *batch;
     soa_tip_work *tip_work;
     soa_constraints *constraints;
@@ -104,7 +105,8 @@ static struct {
     double numbers[1024], ones[6], cube[24];
     float floats[1024];
     const char *urdf, *scenario_text;
-    char urdf_path[64], saved_path[64], mesh_path[64], log_path[64], journal_path[64], new_path[64], scenario_path[64];
+    char urdf_path[64], saved_path[64], mesh_path[64], log_path[64], journal_path[64], new_path[64],
+        scenario_path[64];
 } f;
 
 static _Alignas(64) char rooms[ROOMS][ROOM]; /* results of any kind, one for each parameter */
@@ -130,10 +132,11 @@ static void on_task(void *data, int index) {
 }
 static void run_all(void *user, int count, soa_parallel_task *task, void *data) {
     (void)user;
-    for (int i = 0; i < count; ++i) task(data, i);
+    for (int i = 0; i < count; ++i)
+        task(data, i);
 }
-static soa_status on_torque(void *user, const soa_world *world, double t, const double *q, const double *v,
-                            double *tau) {
+static soa_status on_torque(void *user, const soa_world *world, double t, const double *q,
+                            const double *v, double *tau) {
     (void)user;
     (void)world;
     (void)t;
@@ -153,7 +156,7 @@ static const _Alignas(64) char zeros[1 << 14];
 #define MISSING(pointer) (missing >> (pointer)&1)
 #include "null_calls.h"
 
-/* --- the objects -------------------------------------------------------------------------------------------------- */
+/* --- the objects ------------------------------------------------------------------------------ */
 
 static void write_text(const char *path, const char *text) {
     FILE *file = fopen(path, "w");
@@ -162,7 +165,8 @@ static void write_text(const char *path, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-/* A planar arm of three links and an object that slides and turns in its plane: closed, grasped, controlled. */
+/* A planar arm of three links and an object that slides and turns in its plane: closed, grasped,
+ * controlled. */
 static void make_model(void) {
     static const char *const name[LINKS] = {"a", "b", "c", "object"};
     for (int i = 0; i < LINKS; ++i) {
@@ -181,10 +185,14 @@ static void make_model(void) {
 }
 
 static void make_inputs(void) {
-    for (int i = 0; i < 1024; ++i) f.numbers[i] = 0.1;
-    for (int i = 0; i < 1024; ++i) f.floats[i] = 0.1f;
-    for (int i = 0; i < 6; ++i) f.ones[i] = 1;
-    for (int i = 0; i < 24; ++i) f.cube[i] = i / 3 >> i % 3 & 1;
+    for (int i = 0; i < 1024; ++i)
+        f.numbers[i] = 0.1;
+    for (int i = 0; i < 1024; ++i)
+        f.floats[i] = 0.1f;
+    for (int i = 0; i < 6; ++i)
+        f.ones[i] = 1;
+    for (int i = 0; i < 24; ++i)
+        f.cube[i] = i / 3 >> i % 3 & 1;
     f.frames[0] = 3;
     f.frames[1] = 4;
     f.frame = soa_frame_identity();
@@ -229,19 +237,26 @@ static void make_inputs(void) {
     f.sweep_options.threads = 1;
     f.curve = (soa_plot_curve){.name = "y", .y = f.numbers};
     f.panel = (soa_plot_panel){"y", 0, &f.curve, 1};
-    f.plot = (soa_plot){.title = "t", .x_label = "x", .x = f.numbers, .count = 3, .panels = &f.panel, .panel_count = 1};
+    f.plot = (soa_plot){.title = "t",
+                        .x_label = "x",
+                        .x = f.numbers,
+                        .count = 3,
+                        .panels = &f.panel,
+                        .panel_count = 1};
     f.closed_options = soa_closed_options_default();
     f.grasp_options = soa_grasp_options_default();
 }
 
 static void make_closed(void) {
-    static const unsigned char primary[FREEDOMS] = {1, 1, 1, 0, 0, 1}; /* the object's place follows the arm */
+    /* the object's place follows the arm */
+    static const unsigned char primary[FREEDOMS] = {1, 1, 1, 0, 0, 1};
     memcpy(f.mask, primary, sizeof f.mask);
     f.constraint_def = soa_constraint_default(SOA_LOOP, 3, 4);
     f.constraint_def.damping = 0.1;
     f.capacity = (soa_constraint_capacity){4, 24, 1};
     OK(soa_constraints_create(f.model, &f.capacity, &f.constraints));
-    const soa_constraint_def plane = soa_constraint_default(SOA_PLANE, 0, 4); /* so that the cut joint is number 1 */
+    /* so that the cut joint is number 1 */
+    const soa_constraint_def plane = soa_constraint_default(SOA_PLANE, 0, 4);
     OK(soa_constraints_add(f.constraints, &plane, NULL, NULL));
     OK(soa_constraints_add(f.constraints, &f.constraint_def, NULL, NULL));
     f.embedding_def = soa_embedding_default(f.mask);
@@ -258,10 +273,12 @@ static void make_closed(void) {
     for (int i = 0; i < 3; ++i) {
         f.links[i] = soa_link_default(name[i]);
         f.links[i].mass = 1;
-        for (int k = 0; k < 3; ++k) f.links[i].inertia[k] = 0.1;
+        for (int k = 0; k < 3; ++k)
+            f.links[i].inertia[k] = 0.1;
     }
     static const char *const joint[4] = {"j0", "j1", "j2", "j3"};
-    for (int i = 0; i < 4; ++i) f.edges[i] = soa_edge_default(joint[i], i, i == 3 ? 0 : i + 1, SOA_REVOLUTE);
+    for (int i = 0; i < 4; ++i)
+        f.edges[i] = soa_edge_default(joint[i], i, i == 3 ? 0 : i + 1, SOA_REVOLUTE);
     f.linkage_def = soa_linkage_default("four-bar", f.links, 3, f.edges, 4);
     OK(soa_linkage_span(&f.linkage_def, &f.linkage, NULL));
     OK(soa_supervisor_start(&f.supervisor, &f.supervisor_state));
@@ -274,25 +291,29 @@ static void make_operators(void) {
     OK(soa_plan_create(f.machine, f.expr, &f.plan, NULL, 0));
     OK(soa_scalar_graph_create(f.machine, f.expr, NULL, &f.graph, NULL, 0));
     f.force_memory = room(ROOMS - 1);
-    OK(soa_fd_constraint_forces(f.model, f.work, f.force_memory, ROOM, &(soa_input){.q = f.numbers, .v = f.numbers, .tau = f.numbers}, room(0), NULL, NULL));
+    OK(soa_fd_constraint_forces(f.model, f.work, f.force_memory, ROOM,
+                                &(soa_input){.q = f.numbers, .v = f.numbers, .tau = f.numbers},
+                                room(0), NULL, NULL));
     OK(soa_kinematics(f.model, f.work, f.numbers, f.numbers, f.numbers));
     OK(soa_work_create(f.model, &f.rnea_work));
     OK(soa_rnea(f.model, f.rnea_work, f.numbers, f.numbers, f.numbers, NULL, 0, room(0)));
     OK(soa_work_create(f.model, &f.smoother_work));
     OK(soa_smoother(f.model, f.smoother_work, f.numbers, f.numbers, f.numbers, NULL, 0));
     OK(soa_work_create(f.model, &f.closed_work));
-    OK(soa_closed_fd(f.constraints, f.closed_work, NULL, &(soa_input){.q = f.numbers, .v = f.numbers}, room(0), NULL, NULL));
+    OK(soa_closed_fd(f.constraints, f.closed_work, NULL,
+                     &(soa_input){.q = f.numbers, .v = f.numbers}, room(0), NULL, NULL));
     memset(rooms, 0, sizeof *rooms);
 }
 
 static void make_files(const char *directory) {
-    f.urdf =
-        "<robot name='r'><link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link></robot>\n";
-    f.scenario_text = "name: x\nduration: 0.01\nparts:\n  - {name: ground, fixed: true, body: {}}\n"
-                      "  - {name: b, body: {mass: 1, box: [1, 1, 1]}, place: {xyz: [0, 0, 0.5]}}\n"
-                      "  - {name: m, model: arm7}\n"
-                      "shapes: [{name: g, on: ground, plane: {}}, {name: s, on: b, box: [1, 1, 1]}]\n"
-                      "contacts: [{between: [s, g]}]\n";
+    f.urdf = "<robot name='r'><link name='a'><visual><geometry><box size='1 1 "
+             "1'/></geometry></visual></link></robot>\n";
+    f.scenario_text =
+        "name: x\nduration: 0.01\nparts:\n  - {name: ground, fixed: true, body: {}}\n"
+        "  - {name: b, body: {mass: 1, box: [1, 1, 1]}, place: {xyz: [0, 0, 0.5]}}\n"
+        "  - {name: m, model: arm7}\n"
+        "shapes: [{name: g, on: ground, plane: {}}, {name: s, on: b, box: [1, 1, 1]}]\n"
+        "contacts: [{between: [s, g]}]\n";
     snprintf(f.urdf_path, sizeof f.urdf_path, "%s/a.urdf", directory);
     snprintf(f.saved_path, sizeof f.saved_path, "%s/a.soam", directory);
     snprintf(f.mesh_path, sizeof f.mesh_path, "%s/a.obj", directory);
@@ -301,11 +322,13 @@ static void make_files(const char *directory) {
     snprintf(f.new_path, sizeof f.new_path, "%s/new", directory);
     snprintf(f.scenario_path, sizeof f.scenario_path, "%s/a.yaml", directory);
     write_text(f.urdf_path, f.urdf);
-    write_text(f.mesh_path, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n");
+    write_text(f.mesh_path,
+               "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n");
     write_text(f.scenario_path, f.scenario_text);
     OK(soa_model_save(f.model, f.saved_path, NULL));
     soa_report report = {0};
-    if (soa_scenario_read(f.scenario_path, &f.scenario, &report)) fail_msg("scenario: %s", report.text);
+    if (soa_scenario_read(f.scenario_path, &f.scenario, &report))
+        fail_msg("scenario: %s", report.text);
     if (soa_world_create(&f.scenario, &f.world, &report)) fail_msg("world: %s", report.text);
     soa_journal *record = NULL;
     OK(soa_world_create_journal(f.world, f.log_path, &record, NULL));
@@ -344,11 +367,12 @@ static void release(const char *directory) {
     soa_model_free(f.model);
     const char *const paths[] = {f.urdf_path,    f.saved_path, f.mesh_path,    f.log_path,
                                  f.journal_path, f.new_path,   f.scenario_path};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) remove(paths[i]);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i)
+        remove(paths[i]);
     rmdir(directory);
 }
 
-/* --- the calls ---------------------------------------------------------------------------------------------------- */
+/* --- the calls -------------------------------------------------------------------------------- */
 
 enum { CRASHED = 300 };
 
@@ -358,8 +382,10 @@ static int call_apart(const struct public_call *call, unsigned missing, int numb
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}; /* cmocka catches some of them */
-        for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i) signal(faults[i], SIG_DFL);
+        /* cmocka catches some of them */
+        static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+        for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
+            signal(faults[i], SIG_DFL);
         alarm(HANG_S);
         _exit(call->call(missing, number) & 255);
     }
@@ -403,7 +429,8 @@ static void try_function(const struct public_call *call) {
         }
         if (call->pointers > 1) try_call(call, all, number);
         zeroed = 1;
-        for (int i = 0; i < call->pointers; ++i) try_call(call, 1u << i, number);
+        for (int i = 0; i < call->pointers; ++i)
+            try_call(call, 1u << i, number);
         zeroed = 0;
     }
 }
@@ -414,14 +441,16 @@ static void no_pointer_crashes(void **unused) {
     const char *only = getenv("SOA_NULL_CALL");
     for (size_t i = 0; i < count; ++i) {
         if (only && !strcmp(only, public_calls[i].name))
-            for (int k = 0; k < public_calls[i].pointers; ++k) public_calls[i].call(1u << k, 1);
+            for (int k = 0; k < public_calls[i].pointers; ++k)
+                public_calls[i].call(1u << k, 1);
         if (!only) try_function(&public_calls[i]);
     }
-    print_message("%zu public functions take pointers, %d do what they are for, %d calls with NULL, %d crashes\n",
+    print_message("%zu public functions take pointers, %d do what they are for, %d calls with "
+                  "NULL, %d crashes\n",
                   count, all_valid, tried, crashed);
     assert_true(count > 350);
-    assert_true(only ||
-                all_valid > (int)count * 9 / 10); /* else the objects above are not valid, and nothing is tested */
+    /* else the objects above are not valid, and nothing is tested */
+    assert_true(only || all_valid > (int)count * 9 / 10);
     assert_int_equal(crashed, 0);
 }
 

@@ -35,11 +35,12 @@ static const soa_model *stock(const char *family, long number) {
 static void seal(unsigned char *bytes, size_t size) {
     uint64_t h = 1469598103934665603u;
     memset(bytes + 24, 0, sizeof h);
-    for (size_t i = 0; i < size; i++) h = (h ^ bytes[i]) * 1099511628211u;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ bytes[i]) * 1099511628211u;
     memcpy(bytes + 24, &h, sizeof h);
 }
 
-/* --- the same bits ---------------------------------------------------------------------------------------------------- */
+/* --- the same bits ---------------------------------------------------------------------------- */
 
 typedef struct answers {
     double *numbers;
@@ -48,7 +49,8 @@ typedef struct answers {
 
 /* Results of many calls at one state, as bits. */
 static answers ask(const soa_model *m, long seed) {
-    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m),
+                 n = (size_t)soa_model_body_count(m);
     const size_t parts = 4 * nv + 2 * nv * nv + 2 + 12 + 10 * n;
     answers x = {room(parts + 6, sizeof(double)), parts};
     double *q = room(nq, 8), *v = room(nv, 8), *a = room(nv, 8), *out = x.numbers;
@@ -58,25 +60,38 @@ static answers ask(const soa_model *m, long seed) {
     dice random = {(uint64_t)seed};
     OK(soa_work_create(m, &w));
     OK(soa_batch_create(m, &b));
-    roll_many(&random, -1, 1, nv, v), roll_many(&random, -1, 1, nv, a);
+    roll_many(&random, -1, 1, nv, v);
+    roll_many(&random, -1, 1, nv, a);
     soa_q_neutral(m, q);
     OK(soa_q_integrate(m, q, v, 1, q));
     const int last = soa_model_frame_count(m) - 1;
     const soa_wrench f = {last, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}};
-    OK(soa_rnea(m, w, q, v, a, &f, 1, out)), out += nv;
-    OK(soa_aba(m, w, q, v, a, &f, 1, out)), out += nv;
-    OK(soa_crba(m, w, q, out)), out += nv * nv;
-    OK(soa_minv(m, w, q, out)), out += nv * nv;
-    OK(soa_energy(m, w, q, v, out, out + 1)), out += 2;
-    OK(soa_model_inertial_parameters(m, out)), out += 10 * n;
+    OK(soa_rnea(m, w, q, v, a, &f, 1, out));
+    out += nv;
+    OK(soa_aba(m, w, q, v, a, &f, 1, out));
+    out += nv;
+    OK(soa_crba(m, w, q, out));
+    out += nv * nv;
+    OK(soa_minv(m, w, q, out));
+    out += nv * nv;
+    OK(soa_energy(m, w, q, v, out, out + 1));
+    out += 2;
+    OK(soa_model_inertial_parameters(m, out));
+    out += 10 * n;
     OK(soa_kinematics(m, w, q, v, a));
     OK(soa_pose(m, w, last, &pose));
-    memcpy(out, &pose, sizeof pose), out += 12;
-    OK(soa_aba_batch(m, b, 1, q, v, a, NULL, out)), out += nv;
-    OK(soa_rnea_batch(m, b, 1, q, v, a, NULL, out)), out += nv;
+    memcpy(out, &pose, sizeof pose);
+    out += 12;
+    OK(soa_aba_batch(m, b, 1, q, v, a, NULL, out));
+    out += nv;
+    OK(soa_rnea_batch(m, b, 1, q, v, a, NULL, out));
+    out += nv;
     assert_int_equal(out - x.numbers, parts);
-    soa_work_free(w), soa_batch_free(b);
-    free(q), free(v), free(a);
+    soa_work_free(w);
+    soa_batch_free(b);
+    free(q);
+    free(v);
+    free(a);
     return x;
 }
 static void same_answers(const soa_model *a, const soa_model *b, const char *how, long seed) {
@@ -84,9 +99,10 @@ static void same_answers(const soa_model *a, const soa_model *b, const char *how
     assert_int_equal(x.count, y.count);
     for (size_t i = 0; i < x.count; i++)
         if (memcmp(&x.numbers[i], &y.numbers[i], sizeof(double)) || !isfinite(x.numbers[i]))
-            fail_msg("%s, %s, seed %ld, number %d: got %.17g, expected %.17g to the last bit", soa_model_name(a), how,
-                     seed, (int)i, y.numbers[i], x.numbers[i]);
-    free(x.numbers), free(y.numbers);
+            fail_msg("%s, %s, seed %ld, number %d: got %.17g, expected %.17g to the last bit",
+                     soa_model_name(a), how, seed, (int)i, y.numbers[i], x.numbers[i]);
+    free(x.numbers);
+    free(y.numbers);
 }
 
 static void one_round_trip(const soa_model *model, const char *path, long seed) {
@@ -107,7 +123,8 @@ static void one_round_trip(const soa_model *model, const char *path, long seed) 
     memset(copy, 0x5a, size);
     OK(soa_model_from_bytes(farther + 64, size, &moved, &report));
     same_answers(model, moved, "moved", seed);
-    free(copy), free(farther);
+    free(copy);
+    free(farther);
     soa_model_free(loaded);
 }
 
@@ -144,9 +161,10 @@ static void odd_rotors(void **state) {
     static const double inertias[] = {0, 1e-320, 1e-4};
     char path[32];
     temporary(path);
+    /* both models, axes x, y, z and -z, y, x, also on the world */
     for (size_t g = 0; g < sizeof gears / sizeof *gears; g++)
         for (size_t j = 0; j < sizeof inertias / sizeof *inertias; j++)
-            for (int k = 0; k < 12; k++) { /* both models, axes x, y, z and -z, y, x, also on the world */
+            for (int k = 0; k < 12; k++) {
                 soa_body_def bodies[2] = {soa_body_default("a", 0, SOA_REVOLUTE),
                                           soa_body_default("b", 1, SOA_REVOLUTE)};
                 for (int i = 0; i < 2; i++) {
@@ -154,7 +172,8 @@ static void odd_rotors(void **state) {
                     soa_body_box(&bodies[i], 1, 0.1, 0.2, 0.3);
                     memset(joint->axis, 0, sizeof joint->axis);
                     joint->axis[(k + i) % 3] = k % 4 < 2 ? 1 : -1;
-                    joint->rotor_inertia = inertias[j], joint->gear_ratio = gears[g];
+                    joint->rotor_inertia = inertias[j];
+                    joint->gear_ratio = gears[g];
                     joint->rotor_model = k < 6 ? SOA_ROTOR_EXACT : SOA_ROTOR_REFLECTED;
                 }
                 soa_model_def def = soa_model_default("rotors", bodies, 2);
@@ -176,27 +195,34 @@ static void bytes_are_reproducible(void **state) {
         assert_int_equal(soa_model_bytes(a), soa_model_bytes(b));
         assert_memory_equal(a, b, soa_model_bytes(a));
         free(disturb);
-        soa_model_free(a), soa_model_free(b);
+        soa_model_free(a);
+        soa_model_free(b);
     }
 }
 
-/* --- refusals ----------------------------------------------------------------------------------------------------------- */
+/* --- refusals --------------------------------------------------------------------------------- */
 
 /* A small model with every section in use: mimic joint, extra frame, rotors, friction. */
 static const soa_model *small(void) {
-    soa_body_def bodies[4] = {soa_body_default("base", 0, SOA_FREE), soa_body_default("upper", 1, SOA_REVOLUTE),
-                              soa_body_default("lower", 2, SOA_REVOLUTE), soa_body_default("hand", 3, SOA_UNIVERSAL)};
+    soa_body_def bodies[4] = {
+        soa_body_default("base", 0, SOA_FREE), soa_body_default("upper", 1, SOA_REVOLUTE),
+        soa_body_default("lower", 2, SOA_REVOLUTE), soa_body_default("hand", 3, SOA_UNIVERSAL)};
     for (int i = 0; i < 4; i++) {
         soa_body_box(&bodies[i], 1 + i, 0.1, 0.2, 0.3);
         bodies[i].placement.p[0] = 0.3 * i;
     }
-    bodies[1].joint.rotor_inertia = 1e-4, bodies[1].joint.rotor_model = SOA_ROTOR_EXACT,
+    bodies[1].joint.rotor_inertia = 1e-4;
+    bodies[1].joint.rotor_model = SOA_ROTOR_EXACT;
     bodies[1].joint.gear_ratio = 10;
-    bodies[2].joint.mimic = 2, bodies[2].joint.mimic_ratio = 0.5;
-    bodies[3].joint.damping = 0.1, bodies[3].joint.stiffness = 1;
-    const soa_frame_def tool = {.name = "tool", .link = 4, .placement = soa_frame_from_rpy(1, 2, 3, 4, 5, 6)};
+    bodies[2].joint.mimic = 2;
+    bodies[2].joint.mimic_ratio = 0.5;
+    bodies[3].joint.damping = 0.1;
+    bodies[3].joint.stiffness = 1;
+    const soa_frame_def tool = {
+        .name = "tool", .link = 4, .placement = soa_frame_from_rpy(1, 2, 3, 4, 5, 6)};
     soa_model_def def = soa_model_default("small", bodies, 4);
-    def.frames = &tool, def.frame_count = 1;
+    def.frames = &tool;
+    def.frame_count = 1;
     const soa_model *model = NULL;
     OK(soa_model_create(&def, &model, NULL));
     return model;
@@ -207,8 +233,10 @@ static soa_status try_bytes(const unsigned char *bytes, size_t size, const char 
     soa_report report = {SOA_OK, -1, 0, ""};
     const soa_status s = soa_model_from_bytes(bytes, size, &model, &report);
     if ((s == SOA_OK) != (model != NULL))
-        fail_msg("%s at %zu: status \"%s\", yet model %p", what, at, soa_status_text(s), (const void *)model);
-    if (s != SOA_OK && (report.status != s || strlen(report.text) < 5)) fail_msg("%s at %zu: no report", what, at);
+        fail_msg("%s at %zu: status \"%s\", yet model %p", what, at, soa_status_text(s),
+                 (const void *)model);
+    if (s != SOA_OK && (report.status != s || strlen(report.text) < 5))
+        fail_msg("%s at %zu: no report", what, at);
     return s;
 }
 
@@ -271,12 +299,16 @@ static void wrong_kind(void **state) {
     memcpy(bytes, model, size);
     seal(bytes, size);
     assert_memory_equal(bytes, model, size); /* we know the checksum */
-    bytes[0] ^= 0x20, seal(bytes, size);
+    bytes[0] ^= 0x20;
+    seal(bytes, size);
     assert_int_equal(try_bytes(bytes, size, "magic", 0), SOA_E_FORMAT);
-    bytes[0] ^= 0x20, bytes[8]++, seal(bytes, size);
+    bytes[0] ^= 0x20;
+    bytes[8]++;
+    seal(bytes, size);
     assert_int_equal(try_bytes(bytes, size, "version", 8), SOA_E_VERSION);
     bytes[8]--;
-    for (int k = 0; k < 4; k++) bytes[12 + k] = (unsigned char)(1 + k); /* the other byte order */
+    for (int k = 0; k < 4; k++)
+        bytes[12 + k] = (unsigned char)(1 + k); /* the other byte order */
     seal(bytes, size);
     assert_int_equal(try_bytes(bytes, size, "order", 12), SOA_E_FORMAT);
     memcpy(bytes, model, size);
@@ -293,8 +325,8 @@ static void wrong_kind(void **state) {
     char path[32];
     temporary(path);
     const soa_model *loaded = NULL;
-    static const char *const texts[] = {"", "soamodel",
-                                        "<?xml version=\"1.0\"?><robot name=\"r\"><link name=\"l\"/></robot>"};
+    static const char *const texts[] = {
+        "", "soamodel", "<?xml version=\"1.0\"?><robot name=\"r\"><link name=\"l\"/></robot>"};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
         FILE *f = fopen(path, "wb");
         assert_non_null(f);
@@ -308,18 +340,19 @@ static void wrong_kind(void **state) {
     soa_model_free(model);
 }
 
-/* --- forgeries ----------------------------------------------------------------------------------------------------------- */
+/* --- forgeries -------------------------------------------------------------------------------- */
 
 /* Whatever loads must survive every call; its numbers may be nonsense. */
 static void survive(const soa_model *m) {
-    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m), n = (size_t)soa_model_body_count(m);
+    const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m),
+                 n = (size_t)soa_model_body_count(m);
     if (nq > 1000 || n > 1000) return;
     soa_work *w;
     soa_batch *b;
     OK(soa_work_create(m, &w));
     OK(soa_batch_create(m, &b));
-    double *q = room(4 * nq, 8), *v = room(4 * nv, 8), *out = room(10 * n * nv + 4 * nv * nv + 6 * nv + 100, 8),
-           *out2 = room(nv * nv + 100, 8);
+    double *q = room(4 * nq, 8), *v = room(4 * nv, 8),
+           *out = room(10 * n * nv + 4 * nv * nv + 6 * nv + 100, 8), *out2 = room(nv * nv + 100, 8);
     float *qf = room(4 * nq, 4), *outf = room(4 * nv * nv, 4);
     size_t letters = strlen(soa_model_name(m));
     for (int i = 1; i <= (int)n; i++) {
@@ -327,21 +360,33 @@ static void survive(const soa_model *m) {
         OK(soa_model_body(m, i, &info));
         letters += strlen(info.link) + strlen(info.joint);
     }
-    for (int s = 0; s < 4; s++) soa_q_neutral(m, q + (size_t)s * nq);
-    for (size_t i = 0; i < 4 * nv; i++) v[i] = 0.1;
-    for (size_t i = 0; i < 4 * nq; i++) qf[i] = (float)q[i];
+    for (int s = 0; s < 4; s++)
+        soa_q_neutral(m, q + (size_t)s * nq);
+    for (size_t i = 0; i < 4 * nv; i++)
+        v[i] = 0.1;
+    for (size_t i = 0; i < 4 * nq; i++)
+        qf[i] = (float)q[i];
     const soa_wrench f[2] = {{soa_model_frame_count(m) - 1, SOA_AXES_WORLD, {1, 2, 3, 4, 5, 6}},
                              {0, SOA_AXES_BODY, {1, 2, 3, 4, 5, 6}}};
     soa_rnea(m, w, q, v, v, f, 2, out);
     soa_aba(m, w, q, v, v, f, 2, out);
-    soa_crba(m, w, q, out), soa_mass_r87(m, w, q, out), soa_minv(m, w, q, out);
-    soa_mass_mul(m, w, q, v, out), soa_minv_mul(m, w, q, v, out), soa_coriolis_mul(m, w, q, v, v, out),
-        soa_gravity_torque(m, w, q, out);
-    soa_energy(m, w, q, v, out, out + 1), soa_momentum(m, w, q, v, out, out + 6),
-        soa_centre_of_mass(m, w, q, v, out, out + 3);
-    soa_centroidal_momentum_matrix(m, w, q, out), soa_regressor(m, w, q, v, v, out);
+    soa_crba(m, w, q, out);
+    soa_mass_r87(m, w, q, out);
+    soa_minv(m, w, q, out);
+    soa_mass_mul(m, w, q, v, out);
+    soa_minv_mul(m, w, q, v, out);
+    soa_coriolis_mul(m, w, q, v, v, out);
+    soa_gravity_torque(m, w, q, out);
+    soa_energy(m, w, q, v, out, out + 1);
+    soa_momentum(m, w, q, v, out, out + 6);
+    soa_centre_of_mass(m, w, q, v, out, out + 3);
+    soa_centroidal_momentum_matrix(m, w, q, out);
+    soa_regressor(m, w, q, v, v, out);
     soa_model_inertial_parameters(m, out);
-    soa_rnea_derivatives(m, w, &(soa_input){.q = q, .v = v, .a = v, .wrenches = f, .wrench_count = 2}, out, out2), soa_aba_derivatives(m, w, &(soa_input){.q = q, .v = v, .tau = v, .wrenches = f, .wrench_count = 2}, out, out2);
+    soa_rnea_derivatives(
+        m, w, &(soa_input){.q = q, .v = v, .a = v, .wrenches = f, .wrench_count = 2}, out, out2);
+    soa_aba_derivatives(
+        m, w, &(soa_input){.q = q, .v = v, .tau = v, .wrenches = f, .wrench_count = 2}, out, out2);
     soa_kinematics(m, w, q, v, v);
     for (int i = 0; i < soa_model_frame_count(m); i++) {
         soa_frame_info info;
@@ -349,25 +394,41 @@ static void survive(const soa_model *m) {
         OK(soa_model_frame(m, i, &info));
         letters += strlen(info.name);
         soa_pose(m, w, i, &pose);
-        soa_velocity(m, w, i, SOA_AXES_WORLD, out), soa_acceleration_classical(m, w, i, SOA_AXES_BODY, out);
-        soa_jacobian(m, w, i, SOA_AXES_BODY, out), soa_jacobian_dot_v(m, w, i, SOA_AXES_WORLD, out);
-        soa_jacobian_mul(m, w, i, SOA_AXES_WORLD, v, out),
-            soa_jacobian_transpose_mul(m, w, i, SOA_AXES_WORLD, f[0].value, out);
+        soa_velocity(m, w, i, SOA_AXES_WORLD, out);
+        soa_acceleration_classical(m, w, i, SOA_AXES_BODY, out);
+        soa_jacobian(m, w, i, SOA_AXES_BODY, out);
+        soa_jacobian_dot_v(m, w, i, SOA_AXES_WORLD, out);
+        soa_jacobian_mul(m, w, i, SOA_AXES_WORLD, v, out);
+        soa_jacobian_transpose_mul(m, w, i, SOA_AXES_WORLD, f[0].value, out);
     }
     assert_true(letters < (size_t)1 << 40);
-    soa_aba_batch(m, b, 4, q, v, v, NULL, out), soa_rnea_batch(m, b, 3, q, v, v, NULL, out),
-        soa_crba_batch(m, b, 4, q, out);
-    soa_aba_batch_f(m, b, 2, qf, NULL, NULL, NULL, outf), soa_crba_batch_f(m, b, 2, qf, outf);
-    soa_aba_f(m, w, qf, NULL, NULL, NULL, outf), soa_crba_f(m, w, qf, outf);
-    soa_q_integrate(m, q, v, 0.1, out), soa_q_difference(m, q, q, out), soa_q_rate(m, q, v, out), soa_q_normalise(m, q);
-    soa_model_find_frame(m, "tool"), soa_model_find_joint(m, "hand");
-    free(q), free(v), free(out), free(out2), free(qf), free(outf);
-    soa_work_free(w), soa_batch_free(b);
+    soa_aba_batch(m, b, 4, q, v, v, NULL, out);
+    soa_rnea_batch(m, b, 3, q, v, v, NULL, out);
+    soa_crba_batch(m, b, 4, q, out);
+    soa_aba_batch_f(m, b, 2, qf, NULL, NULL, NULL, outf);
+    soa_crba_batch_f(m, b, 2, qf, outf);
+    soa_aba_f(m, w, qf, NULL, NULL, NULL, outf);
+    soa_crba_f(m, w, qf, outf);
+    soa_q_integrate(m, q, v, 0.1, out);
+    soa_q_difference(m, q, q, out);
+    soa_q_rate(m, q, v, out);
+    soa_q_normalise(m, q);
+    soa_model_find_frame(m, "tool");
+    soa_model_find_joint(m, "hand");
+    free(q);
+    free(v);
+    free(out);
+    free(out2);
+    free(qf);
+    free(outf);
+    soa_work_free(w);
+    soa_batch_free(b);
 }
 
 /* Sanitizers make it ten times slower: every third place will do there. */
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -412,8 +473,8 @@ static void forged_bytes(void **state) {
 /* Whole numbers where they hurt: counts, indices, offsets, sizes. */
 static void forged_words(void **state) {
     (void)state;
-    static const int64_t words[] = {-1, 0,  1,       2,         5,         6,         7,
-                                    8,  64, 1000000, INT32_MAX, INT32_MIN, INT64_MIN, (int64_t)1 << 40};
+    static const int64_t words[] = {
+        -1, 0, 1, 2, 5, 6, 7, 8, 64, 1000000, INT32_MAX, INT32_MIN, INT64_MIN, (int64_t)1 << 40};
     enum { HEADER = 256 }; /* its sizes and offsets are 8 bytes wide */
     const soa_model *model = small();
     const size_t size = soa_model_bytes(model);
@@ -442,8 +503,10 @@ static void forged_at_random(void **state) {
         memcpy(bytes, model, size);
         const int hits = (int)roll(&random, 1, 4);
         for (int h = 0; h < hits; h++) {
-            const size_t at = (size_t)roll(&random, 0, (double)(size - 8)), count = (size_t)roll(&random, 1, 9);
-            for (size_t i = 0; i < count; i++) bytes[at + i] = (unsigned char)roll(&random, 0, 256);
+            const size_t at = (size_t)roll(&random, 0, (double)(size - 8)),
+                         count = (size_t)roll(&random, 1, 9);
+            for (size_t i = 0; i < count; i++)
+                bytes[at + i] = (unsigned char)roll(&random, 0, 256);
         }
         forge(bytes, size, "forged at random, seed", (size_t)seed);
         free(bytes);
@@ -453,9 +516,14 @@ static void forged_at_random(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trips),  cmocka_unit_test(odd_rotors),       cmocka_unit_test(bytes_are_reproducible),
-        cmocka_unit_test(cut_short),    cmocka_unit_test(one_byte_damaged), cmocka_unit_test(wrong_kind),
-        cmocka_unit_test(forged_bytes), cmocka_unit_test(forged_words),     cmocka_unit_test(forged_at_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips),
+                                       cmocka_unit_test(odd_rotors),
+                                       cmocka_unit_test(bytes_are_reproducible),
+                                       cmocka_unit_test(cut_short),
+                                       cmocka_unit_test(one_byte_damaged),
+                                       cmocka_unit_test(wrong_kind),
+                                       cmocka_unit_test(forged_bytes),
+                                       cmocka_unit_test(forged_words),
+                                       cmocka_unit_test(forged_at_random)};
     return cmocka_run_group_tests_name("saved_model", tests, NULL, NULL);
 }

@@ -29,8 +29,8 @@ static const soa_model *stock(const char *name, int floating, int ideal) {
 /* Fails unless |got - expected| <= tolerance, so NaN fails. */
 static void near(const char *what, double got, double expected, double tolerance) {
     if (!(fabs(got - expected) <= tolerance))
-        fail_msg("%s: got %.17g, expected %.17g, off by %.3g, allowed %.3g", what, got, expected, got - expected,
-                 tolerance);
+        fail_msg("%s: got %.17g, expected %.17g, off by %.3g, allowed %.3g", what, got, expected,
+                 got - expected, tolerance);
 }
 
 /* Numbers in [-1, 1] without libm, for states. */
@@ -40,10 +40,15 @@ static double noise(uint64_t *state) {
 }
 
 static void random_state(const soa_model *model, uint64_t seed, double *q, double *v, double *a) {
-    double *step = malloc((size_t)(soa_model_nv(model) + soa_model_nq(model) + 1) * sizeof(double)), *q0 = step + soa_model_nv(model);
+    double *step = malloc((size_t)(soa_model_nv(model) + soa_model_nq(model) + 1) * sizeof(double)),
+           *q0 = step + soa_model_nv(model);
     assert_non_null(step);
     soa_q_neutral(model, q0);
-    for (int i = 0; i < soa_model_nv(model); i++) step[i] = noise(&seed), v[i] = noise(&seed), a[i] = noise(&seed);
+    for (int i = 0; i < soa_model_nv(model); i++) {
+        step[i] = noise(&seed);
+        v[i] = noise(&seed);
+        a[i] = noise(&seed);
+    }
     OK(soa_q_integrate(model, q0, step, 1, q));
     free(step);
 }
@@ -60,7 +65,8 @@ static double round_trip(const soa_model *model, uint64_t seed) {
     OK(soa_rnea(model, work, q, v, a, NULL, 0, tau));
     soa_status status = soa_aba(model, work, q, v, tau, NULL, 0, back);
     if (status != SOA_OK)
-        fail_msg("%s: aba: %s, body %d", soa_model_name(model), soa_status_text(status), soa_work_failed_body(work));
+        fail_msg("%s: aba: %s, body %d", soa_model_name(model), soa_status_text(status),
+                 soa_work_failed_body(work));
     OK(soa_mass_mul(model, work, q, a, Ma));
     double worst = 0, energy = 0;
     for (int i = 0; i < nv; i++) {
@@ -108,9 +114,11 @@ static void promised_sizes(void **state) {
         if (soa_model_nq(model) != promise[i].nq || soa_model_nv(model) != promise[i].nv ||
             soa_model_body_count(model) != promise[i].bodies)
             fail_msg("%s%s: nq %d nv %d bodies %d, promised %d %d %d", promise[i].name,
-                     promise[i].floating ? " floating" : "", soa_model_nq(model), soa_model_nv(model), soa_model_body_count(model),
-                     promise[i].nq, promise[i].nv, promise[i].bodies);
-        if (promise[i].mass > 0) near(promise[i].name, soa_model_mass(model), promise[i].mass, 1e-9);
+                     promise[i].floating ? " floating" : "", soa_model_nq(model),
+                     soa_model_nv(model), soa_model_body_count(model), promise[i].nq, promise[i].nv,
+                     promise[i].bodies);
+        if (promise[i].mass > 0)
+            near(promise[i].name, soa_model_mass(model), promise[i].mass, 1e-9);
         assert_string_equal(soa_model_name(model), promise[i].name);
         if (promise[i].floating) {
             soa_body_info root;
@@ -127,7 +135,8 @@ static void promised_sizes(void **state) {
 /* One name per row of the list, numbers filled in. */
 static void listed_name(int index, char *name, size_t size) {
     const char *listed = soa_stock_model_name(index);
-    snprintf(name, size, "%.*s%s", (int)strcspn(listed, ":"), listed, strchr(listed, ':') != NULL ? ":9" : "");
+    snprintf(name, size, "%.*s%s", (int)strcspn(listed, ":"), listed,
+             strchr(listed, ':') != NULL ? ":9" : "");
 }
 
 static void whole_list(void **state) {
@@ -157,7 +166,8 @@ static void whole_list(void **state) {
             soa_body_info info;
             for (int b = 1; ideal && b <= soa_model_body_count(model); b++) {
                 OK(soa_model_body(model, b, &info));
-                assert_true(info.damping == 0 && info.friction_positive == 0 && info.friction_negative == 0);
+                assert_true(info.damping == 0 && info.friction_positive == 0 &&
+                            info.friction_negative == 0);
                 assert_true(info.stiffness == 0 && info.rotor_inertia == 0 && info.mimic < 0);
             }
             soa_model_free(model);
@@ -170,8 +180,8 @@ static void whole_list(void **state) {
 
 static void random_trees(void **state) {
     (void)state;
-    int type_seen[SOA_JOINT_TYPE_COUNT] = {0}, mimic = 0, exact = 0, reflected = 0, massless = 0, coulomb = 0,
-        spring = 0;
+    int type_seen[SOA_JOINT_TYPE_COUNT] = {0}, mimic = 0, exact = 0, reflected = 0, massless = 0,
+        coulomb = 0, spring = 0;
     int forests = 0, smallest = 1000, largest = 0, merged = 0;
     double worst = 0;
     for (int seed = 0; seed <= 200; seed++) {
@@ -179,7 +189,8 @@ static void random_trees(void **state) {
         for (int family = 0; family < 3; family++) {
             const int ideal = family == 1;
             snprintf(name, sizeof name, "%s:%d",
-                     (const char *const[]){"random", "random-ideal", "random-square"}[family], seed);
+                     (const char *const[]){"random", "random-ideal", "random-square"}[family],
+                     seed);
             const soa_model *model = stock(name, 0, 0);
             double off = round_trip(model, (uint64_t)seed);
             if (!(off <= 1e-8)) fail_msg("%s: aba(rnea(a)) is off by %.3g", name, off);
@@ -190,14 +201,16 @@ static void random_trees(void **state) {
                 OK(soa_model_frame(model, f, &frame));
                 links += frame.is_link != 0;
             }
-            assert_true(links >= 1 && soa_model_body_count(model) >= 1 && soa_model_body_count(model) <= 30);
+            assert_true(links >= 1 && soa_model_body_count(model) >= 1 &&
+                        soa_model_body_count(model) <= 30);
             if (links > soa_model_body_count(model)) merged++;
             for (int b = 1; b <= soa_model_body_count(model); b++) {
                 soa_body_info info;
                 OK(soa_model_body(model, b, &info));
                 roots += info.parent == 0;
                 if (ideal) {
-                    assert_true(info.mimic < 0 && info.rotor_inertia == 0 && info.stiffness == 0 && info.damping == 0);
+                    assert_true(info.mimic < 0 && info.rotor_inertia == 0 && info.stiffness == 0 &&
+                                info.damping == 0);
                     continue;
                 }
                 if (family == 2) continue;
@@ -217,8 +230,10 @@ static void random_trees(void **state) {
     }
     for (int t = SOA_REVOLUTE; t < SOA_JOINT_TYPE_COUNT; t++)
         if (type_seen[t] < 20)
-            fail_msg("joint type %s seen %d times only", soa_joint_type_name((soa_joint_type)t), type_seen[t]);
-    assert_true(mimic > 20 && exact > 20 && reflected > 20 && massless > 20 && coulomb > 20 && spring > 20);
+            fail_msg("joint type %s seen %d times only", soa_joint_type_name((soa_joint_type)t),
+                     type_seen[t]);
+    assert_true(mimic > 20 && exact > 20 && reflected > 20 && massless > 20 && coulomb > 20 &&
+                spring > 20);
     assert_true(forests > 20 && smallest == 1 && largest >= 25 && merged > 20);
     printf("random trees: worst aba(rnea(a)) - a = %.2g\n", worst);
 }
@@ -246,8 +261,8 @@ static void expect_error(const char *name, int floating, soa_status status, cons
         soa_status got = door == 0 ? soa_stock_model_create(name, &options, &model, &report)
                                    : soa_model_open(name, &options, &model, NULL, &report);
         if (got != status || report.status != status || strstr(report.text, part) == NULL)
-            fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", name, (int)got, report.text, (int)status,
-                     part);
+            fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", name, (int)got,
+                     report.text, (int)status, part);
         assert_null(model);
     }
     assert_int_equal(soa_stock_model_create(name, &options, &model, NULL), status);
@@ -275,12 +290,14 @@ static void wrong_names(void **state) {
     assert_int_equal(soa_stock_model_create("arm7", NULL, NULL, NULL), SOA_E_ARGUMENT);
 }
 
-static void expect_open_error(const char *spec, const soa_read_options *options, soa_status status, const char *part) {
+static void expect_open_error(const char *spec, const soa_read_options *options, soa_status status,
+                              const char *part) {
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status got = soa_model_open(spec, options, &model, NULL, &report);
     if (got != status || strstr(report.text, part) == NULL)
-        fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", spec, (int)got, report.text, (int)status, part);
+        fail_msg("%s: got status %d, \"%s\", expected %d and \"%s\"", spec, (int)got, report.text,
+                 (int)status, part);
     assert_null(model);
 }
 
@@ -305,13 +322,18 @@ static void opening_files(void **state) {
     snprintf(path, sizeof path, "%s/robot", dir); /* no ending: known by its first bytes */
     write_file(path, "");
     expect_open_error(path, NULL, SOA_E_FORMAT, "empty");
-    write_file(path, "hello, this is no robot at all, though long enough to be read as a header, who knows; "
-                     "a saved model begins with its own bytes and this does not");
+    write_file(
+        path,
+        "hello, this is no robot at all, though long enough to be read as a header, who knows; "
+        "a saved model begins with its own bytes and this does not");
     expect_open_error(path, NULL, SOA_E_FORMAT, "neither");
-    write_file(path, "\n<robot name=\"one\"><link name=\"base\"/><link name=\"arm\"><inertial><mass value=\"1\"/>"
-                     "<inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>"
-                     "<joint name=\"hinge\" type=\"continuous\"><parent link=\"base\"/><child link=\"arm\"/>"
-                     "<axis xyz=\"0 0 1\"/></joint></robot>");
+    write_file(
+        path,
+        "\n<robot name=\"one\"><link name=\"base\"/><link name=\"arm\"><inertial><mass "
+        "value=\"1\"/>"
+        "<inertia ixx=\"1\" iyy=\"1\" izz=\"1\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link>"
+        "<joint name=\"hinge\" type=\"continuous\"><parent link=\"base\"/><child link=\"arm\"/>"
+        "<axis xyz=\"0 0 1\"/></joint></robot>");
     OK(soa_model_open(path, NULL, &model, NULL, NULL));
     assert_int_equal(soa_model_nv(model), 1);
     soa_model_free(model);
@@ -327,7 +349,7 @@ static void opening_files(void **state) {
     rmdir(dir);
 }
 
-/* --- what the models are, physically ------------------------------------------------------------------------------ */
+/* --- what the models are, physically ---------------------------------------------------------- */
 
 static void two_pumas_are_pumas(void **state) {
     (void)state;
@@ -348,7 +370,8 @@ static void two_pumas_are_pumas(void **state) {
     OK(soa_work_create(one, &work));
     for (int arm = 0; arm < 2; arm++) {
         OK(soa_rnea(one, work, q + 6 * arm, v + 6 * arm, a + 6 * arm, NULL, 0, single));
-        for (int i = 0; i < 6; i++) near("torque of one arm of two", tau[6 * arm + i], single[i], 1e-12);
+        for (int i = 0; i < 6; i++)
+            near("torque of one arm of two", tau[6 * arm + i], single[i], 1e-12);
     }
     soa_work_free(work);
     soa_model_free(heavy);
@@ -356,7 +379,8 @@ static void two_pumas_are_pumas(void **state) {
     soa_model_free(one);
 }
 
-/* What is left out is what the joints' data say, and no more: mass matrix, rotors and the other loss stay. */
+/* What is left out is what the joints' data say, and no more: mass matrix, rotors and the other
+ * loss stay. */
 static void without_losses(void **state) {
     (void)state;
     enum { MOST_V = 200, SEEDS = 60 };
@@ -377,7 +401,8 @@ static void without_losses(void **state) {
             continue;
         }
         double q[2 * MOST_V], v[MOST_V], a[MOST_V], tau[MOST_V], less[MOST_V], want[MOST_V];
-        double *mass = calloc(2 * (size_t)nv * (size_t)nv, sizeof *mass), *mass_less = mass + nv * nv;
+        double *mass = calloc(2 * (size_t)nv * (size_t)nv, sizeof *mass),
+               *mass_less = mass + nv * nv;
         random_state(full, (uint64_t)seed, q, v, a);
         soa_work *work;
         OK(soa_work_create(full, &work));
@@ -390,7 +415,8 @@ static void without_losses(void **state) {
             OK(soa_work_create(m, &work));
             OK(soa_rnea(m, work, q, v, a, NULL, 0, less));
             OK(soa_crba(m, work, q, mass_less));
-            for (int i = 0; i < nv; ++i) want[i] = tau[i];
+            for (int i = 0; i < nv; ++i)
+                want[i] = tau[i];
             for (int b = 1; b <= soa_model_body_count(full); ++b) {
                 OK(soa_model_body(full, b, &info));
                 for (int c = 0; c < info.nv; ++c) {
@@ -398,16 +424,19 @@ static void without_losses(void **state) {
                     const double dry = w > 0 ? info.friction_positive : -info.friction_negative;
                     if (which & SOA_FRICTION) want[info.v_index + c] -= info.damping * w + dry;
                     if (which & SOA_SPRINGS && info.nq == info.nv)
-                        want[info.v_index + c] -= info.stiffness * (q[info.q_index + c] - info.rest);
+                        want[info.v_index + c] -=
+                            info.stiffness * (q[info.q_index + c] - info.rest);
                 }
                 rubbing += info.damping > 0 || info.friction_positive > 0;
                 springs += info.stiffness > 0;
                 OK(soa_model_body(m, b, &info));
                 if (which & SOA_FRICTION)
-                    assert_true(info.damping == 0 && info.friction_positive == 0 && info.friction_negative == 0);
+                    assert_true(info.damping == 0 && info.friction_positive == 0 &&
+                                info.friction_negative == 0);
                 if (which & SOA_SPRINGS) assert_true(info.stiffness == 0);
             }
-            for (int i = 0; i < nv; ++i) near("torque without losses", less[i], want[i], 1e-10 * (1 + fabs(want[i])));
+            for (int i = 0; i < nv; ++i)
+                near("torque without losses", less[i], want[i], 1e-10 * (1 + fabs(want[i])));
             assert_memory_equal(mass, mass_less, (size_t)nv * (size_t)nv * sizeof *mass);
             soa_work_free(work);
             soa_model_free(m);
@@ -418,7 +447,8 @@ static void without_losses(void **state) {
     assert_true(rubbing > 50 && springs > 50);
 }
 
-/* WD89's object on five massless links answers a wrench as the free body does: V' = I^-1 (f - V x* I V). */
+/* WD89's object on five massless links answers a wrench as the free body does: V' = I^-1 (f - V x*
+ * I V). */
 static void massless_object_is_free(void **state) {
     (void)state;
     const soa_model *model = stock("two-puma-object", 0, 1);
@@ -442,7 +472,8 @@ static void massless_object_is_free(void **state) {
     wrench.frame = soa_model_find_frame(alone, "object");
     soa_q_neutral(alone, free_q);
     OK(soa_aba(alone, free_work, free_q, V, NULL, &wrench, 1, free_a));
-    for (int i = 0; i < 6; i++) near("object's acceleration", A[i], free_a[i], 1e-12);
+    for (int i = 0; i < 6; i++)
+        near("object's acceleration", A[i], free_a[i], 1e-12);
     soa_work_free(work);
     soa_work_free(free_work);
     soa_model_free(alone);
@@ -458,7 +489,8 @@ static void planar_chain_is_rods(void **state) {
     soa_work *work;
     OK(soa_work_create(model, &work));
     OK(soa_gravity_torque(model, work, q, tau));
-    for (int i = 0; i < N; i++) near("gravity torque", tau[i], 9.81 * 0.5 * (N - i) * (N - i), 1e-12);
+    for (int i = 0; i < N; i++)
+        near("gravity torque", tau[i], 9.81 * 0.5 * (N - i) * (N - i), 1e-12);
     OK(soa_crba(model, work, q, M));
     near("tip's inertia", M[N * N - 1], 0.25 + (1 + 0.02 * 0.02) / 12, 1e-15);
     soa_work_free(work);

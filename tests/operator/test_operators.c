@@ -43,13 +43,16 @@ static const identity identities[] = {
     {"RK88-I (a.43)", "Psi L H Phi L = Phi L H Psi L"},
     {"RK88-I (a.46), lemma A.1 with r = P", "psi M phi' = P + psit P + P phit'"},
     {"RK88-I (a.47), corollary A.1", "psi M psi' = P + psit P + P psit'"},
-    {"RK88-I lemma A.1 with psi = phi, corollary A.1: r = Mc", "phi M phi' = Mc + phit Mc + Mc phit'"},
+    {"RK88-I lemma A.1 with psi = phi, corollary A.1: r = Mc",
+     "phi M phi' = Mc + phit Mc + Mc phit'"},
     {"R87 (32)", "M = Mc - E_phi Mc E_phi'"},
     {"mass matrix by composite inertias", "Mass = H Mc H' + H phit Mc H' + H Mc phit' H'"},
-    {"composite and articulated", "H (Mc + phit Mc + Mc phit') H' = (I + H phi K) D (I + H phi K)'"},
-    {"RK88-I (a.48), identity A.6", "phi M phi' = P + phit P + P phit' + phit P H' inv(D) H P phit'"},
-    {"RK88-I (a.50), identity A.7",
-     "(I - H Psi L)' inv(D) H psi M phi' = (I - H Psi L)' inv(D) H psit P + L' Psi' (I - G H)' + G'"},
+    {"composite and articulated",
+     "H (Mc + phit Mc + Mc phit') H' = (I + H phi K) D (I + H phi K)'"},
+    {"RK88-I (a.48), identity A.6",
+     "phi M phi' = P + phit P + P phit' + phit P H' inv(D) H P phit'"},
+    {"RK88-I (a.50), identity A.7", "(I - H Psi L)' inv(D) H psi M phi' = (I - H Psi L)' inv(D) H "
+                                    "psit P + L' Psi' (I - G H)' + G'"},
     {"RK88-I (4.11)", "Mass = (I + H Phi L) D (I + H Phi L)'"},
     {"RK88-I (4.14)", "inv(I + H Phi L) = I - H Psi L"},
     {"RK88-I (4.16)", "inv(Mass) = (I - H Psi L)' inv(D) (I - H Psi L)"},
@@ -69,9 +72,9 @@ static const identity identities[] = {
 };
 enum { IDENTITIES = sizeof identities / sizeof *identities };
 
-static const char *const machines[] = {"planar-chain:4", "chain:6",        "arm7",           "satellite",
-                                       "quadruped",      "random-ideal:1", "random-ideal:2", "random-ideal:5",
-                                       "random-ideal:7", "random-ideal:11"};
+static const char *const machines[] = {
+    "planar-chain:4", "chain:6",        "arm7",           "satellite",      "quadruped",
+    "random-ideal:1", "random-ideal:2", "random-ideal:5", "random-ideal:7", "random-ideal:11"};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
 typedef struct bench {
@@ -88,33 +91,47 @@ static bench open_bench(const char *name, int ideal, long seed) {
     const size_t nq = (size_t)soa_model_nq(b.model), nv = (size_t)soa_model_nv(b.model);
     const int last = soa_model_body_count(b.model);
     soa_body_info one, two;
-    soa_model_body(b.model, last, &one), soa_model_body(b.model, 1 + last / 2, &two);
+    soa_model_body(b.model, last, &one);
+    soa_model_body(b.model, 1 + last / 2, &two);
     const int tips[2] = {one.frame, two.frame};
-    assert_int_equal(soa_machine_create(b.model, tips, one.frame == two.frame ? 1 : 2, &b.machine, &report), SOA_OK);
+    assert_int_equal(
+        soa_machine_create(b.model, tips, one.frame == two.frame ? 1 : 2, &b.machine, &report),
+        SOA_OK);
     assert_int_equal(soa_work_create(b.model, &b.work), SOA_OK);
-    b.q = calloc(nq + 1, sizeof(double)), b.v = calloc(nv + 1, sizeof(double));
-    b.a = calloc(nv + 1, sizeof(double)), b.tau = calloc(nv + 1, sizeof(double));
+    b.q = calloc(nq + 1, sizeof(double));
+    b.v = calloc(nv + 1, sizeof(double));
+    b.a = calloc(nv + 1, sizeof(double));
+    b.tau = calloc(nv + 1, sizeof(double));
     dice d = {(uint64_t)seed};
     roll_many(&d, -1, 1, nv, b.a);
     soa_q_neutral(b.model, b.q);
     soa_q_integrate(b.model, b.q, b.a, 1, b.q);
-    roll_many(&d, -1, 1, nv, b.v), roll_many(&d, -1, 1, nv, b.a), roll_many(&d, -1, 1, nv, b.tau),
-        roll_many(&d, -1, 1, 12, b.f0);
+    roll_many(&d, -1, 1, nv, b.v);
+    roll_many(&d, -1, 1, nv, b.a);
+    roll_many(&d, -1, 1, nv, b.tau);
+    roll_many(&d, -1, 1, 12, b.f0);
     assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
     return b;
 }
 static void close_bench(bench *b) {
-    soa_machine_free(b->machine), soa_work_free(b->work), soa_model_free(b->model);
-    free(b->q), free(b->v), free(b->a), free(b->tau);
+    soa_machine_free(b->machine);
+    soa_work_free(b->work);
+    soa_model_free(b->model);
+    free(b->q);
+    free(b->v);
+    free(b->a);
+    free(b->tau);
 }
 static const soa_expr *parsed(const char *text) {
     const soa_expr *e = NULL;
     char message[600];
-    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK)
+        fail_msg("%s", message);
     return e;
 }
 static double *formed(soa_machine *m, const soa_expr *e, size_t *n) {
-    *n = (size_t)soa_machine_space_size(m, soa_expr_codomain(e)) * (size_t)soa_machine_space_size(m, soa_expr_domain(e));
+    *n = (size_t)soa_machine_space_size(m, soa_expr_codomain(e)) *
+         (size_t)soa_machine_space_size(m, soa_expr_domain(e));
     double *x = calloc(*n + 1, sizeof *x);
     assert_int_equal(soa_machine_dense_matrix(m, e, x), SOA_OK);
     return x;
@@ -127,7 +144,8 @@ static double *applied(soa_machine *m, const soa_expr *e, const soa_expr *x) {
     char message[600];
     if (soa_plan_create(m, ex, &plan, message, sizeof message) != SOA_OK) fail_msg("%s", message);
     assert_int_equal(soa_plan_run(plan, y), SOA_OK);
-    soa_plan_free(plan), soa_expr_free(ex);
+    soa_plan_free(plan);
+    soa_expr_free(ex);
     return y;
 }
 /* A random vector named x in the space e starts from. */
@@ -143,7 +161,8 @@ static const soa_expr *random_x(soa_machine *m, const soa_expr *e, long seed, do
 static void matrix_times(const double *A, const double *x, size_t rows, size_t columns, double *y) {
     for (size_t r = 0; r < rows; ++r) {
         y[r] = 0;
-        for (size_t c = 0; c < columns; ++c) y[r] += A[columns * r + c] * x[c];
+        for (size_t c = 0; c < columns; ++c)
+            y[r] += A[columns * r + c] * x[c];
     }
 }
 
@@ -152,13 +171,16 @@ static void papers_identities(void **state) {
     for (int i = 0; i < IDENTITIES; ++i) {
         const soa_expr *left = NULL, *right = NULL;
         char message[600];
-        if (soa_expr_parse_equation(identities[i].text, &left, &right, message, sizeof message) != SOA_OK)
+        if (soa_expr_parse_equation(identities[i].text, &left, &right, message, sizeof message) !=
+            SOA_OK)
             fail_msg("%s", message);
-        if (soa_expr_prove(left, right, NULL, NULL) != SOA_OK) fail_msg("%s: not proved", identities[i].name);
+        if (soa_expr_prove(left, right, NULL, NULL) != SOA_OK)
+            fail_msg("%s: not proved", identities[i].name);
         worst_case w = {0};
         for (int k = 0; k < MACHINES; ++k) {
             bench b = open_bench(machines[k], 1, first_seed() + k);
-            size_t n, rows = (size_t)soa_machine_space_size(b.machine, soa_expr_codomain(left)), columns;
+            size_t n, rows = (size_t)soa_machine_space_size(b.machine, soa_expr_codomain(left)),
+                      columns;
             double *x, *A = formed(b.machine, left, &n), *B = formed(b.machine, right, &n);
             columns = (size_t)soa_machine_space_size(b.machine, soa_expr_domain(left));
             note(&w, relative(A, B, n), first_seed() + k);
@@ -168,11 +190,18 @@ static void papers_identities(void **state) {
             matrix_times(B, x, rows, columns, dense);
             note(&w, relative(y, dense, rows), first_seed() + k);
             note(&w, relative(z, dense, rows), first_seed() + k);
-            free(x), free(A), free(B), free(y), free(z), free(dense), soa_expr_free(vector);
+            free(x);
+            free(A);
+            free(B);
+            free(y);
+            free(z);
+            free(dense);
+            soa_expr_free(vector);
             close_bench(&b);
         }
         conclude(identities[i].name, &w, 1e-11);
-        soa_expr_free(left), soa_expr_free(right);
+        soa_expr_free(left);
+        soa_expr_free(right);
     }
 }
 
@@ -188,13 +217,17 @@ static void false_variants(void **state) {
         else
             snprintf(text, sizeof text, "1.5 %s", identities[i].text);
         const soa_expr *l = NULL, *r = NULL;
-        if (soa_expr_parse_equation(text, &l, &r, message, sizeof message) != SOA_OK) fail_msg("%s", message);
+        if (soa_expr_parse_equation(text, &l, &r, message, sizeof message) != SOA_OK)
+            fail_msg("%s", message);
         if (soa_expr_prove(l, r, NULL, NULL) == SOA_OK) fail_msg("proved though false: %s", text);
         bench b = open_bench("chain:6", 1, first_seed());
         size_t n;
         double *A = formed(b.machine, l, &n), *B = formed(b.machine, r, &n);
         if (!(relative(A, B, n) > 1e-6)) fail_msg("no counter-example: %s", text);
-        free(A), free(B), soa_expr_free(l), soa_expr_free(r);
+        free(A);
+        free(B);
+        soa_expr_free(l);
+        soa_expr_free(r);
         close_bench(&b);
     }
     printf("  %d false variants refused\n", IDENTITIES);
@@ -208,7 +241,8 @@ static void leaves_applied_and_formed(void **state) {
         for (int turned = 0; turned < 2; ++turned)
             for (int k = 0; k < MACHINES; ++k) {
                 bench b = open_bench(machines[k], 1, first_seed() + k);
-                const soa_expr *leaf = parsed(name), *e = turned ? soa_expr_adjoint(leaf) : soa_expr_scale(1, leaf);
+                const soa_expr *leaf = parsed(name),
+                               *e = turned ? soa_expr_adjoint(leaf) : soa_expr_scale(1, leaf);
                 size_t n, rows = (size_t)soa_machine_space_size(b.machine, soa_expr_codomain(e)),
                           columns = (size_t)soa_machine_space_size(b.machine, soa_expr_domain(e));
                 if (soa_expr_domain(leaf) == SOA_SPACE_ONE) {
@@ -218,17 +252,25 @@ static void leaves_applied_and_formed(void **state) {
                         assert_int_equal(soa_plan_create(b.machine, leaf, &plan, NULL, 0), SOA_OK);
                         assert_int_equal(soa_plan_run(plan, y), SOA_OK);
                         note(&w, relative(y, A, n), k);
-                        soa_plan_free(plan), free(A), free(y);
+                        soa_plan_free(plan);
+                        free(A);
+                        free(y);
                     }
                 } else {
-                    double *x, *A = formed(b.machine, e, &n), *dense = calloc(rows + 1, sizeof *dense);
+                    double *x, *A = formed(b.machine, e, &n),
+                               *dense = calloc(rows + 1, sizeof *dense);
                     const soa_expr *vector = random_x(b.machine, e, first_seed() + k, &x);
                     double *y = applied(b.machine, e, vector);
                     matrix_times(A, x, rows, columns, dense);
                     note(&w, relative(y, dense, rows), k);
-                    free(x), free(A), free(dense), free(y), soa_expr_free(vector);
+                    free(x);
+                    free(A);
+                    free(dense);
+                    free(y);
+                    soa_expr_free(vector);
                 }
-                soa_expr_free(leaf), soa_expr_free(e);
+                soa_expr_free(leaf);
+                soa_expr_free(e);
                 close_bench(&b);
             }
     conclude("every leaf and its adjoint: applied = formed", &w, 1e-11);
@@ -236,84 +278,109 @@ static void leaves_applied_and_formed(void **state) {
 
 static void algorithms_agree(void **state) {
     (void)state;
-    static const char *const fd[] = {"FD1", "FD3", "FD4", "inv(Mass) (T - H phi (M phi' a + b + B f0))"};
+    static const char *const fd[] = {"FD1", "FD3", "FD4",
+                                     "inv(Mass) (T - H phi (M phi' a + b + B f0))"};
     worst_case w[6] = {{0}};
     for (int k = 0; k < MACHINES; ++k)
         for (int ideal = 0; ideal < 2; ++ideal) {
             if (!ideal && k >= 5) continue; /* random machines have exact rotors */
             bench b = open_bench(machines[k], ideal, first_seed() + k);
-            const int nv = soa_model_nv(b.model), tips = soa_machine_space_size(b.machine, SOA_SPACE_TIP) / 6,
+            const int nv = soa_model_nv(b.model),
+                      tips = soa_machine_space_size(b.machine, SOA_SPACE_TIP) / 6,
                       last = soa_model_body_count(b.model);
-            double *vdot = calloc((size_t)nv + 1, sizeof *vdot), *got = calloc(6 * (size_t)last + 1, sizeof *got),
+            double *vdot = calloc((size_t)nv + 1, sizeof *vdot),
+                   *got = calloc(6 * (size_t)last + 1, sizeof *got),
                    *tau = calloc((size_t)nv + 1, sizeof *tau);
             soa_wrench wrench[2]; /* f0 acts on the environment: minus on the machine */
             soa_body_info one, two;
-            soa_model_body(b.model, last, &one), soa_model_body(b.model, 1 + last / 2, &two);
+            soa_model_body(b.model, last, &one);
+            soa_model_body(b.model, 1 + last / 2, &two);
             for (int t = 0; t < tips; ++t) {
                 wrench[t] = (soa_wrench){.frame = t ? two.frame : one.frame, .axes = SOA_AXES_BODY};
-                for (int j = 0; j < 6; ++j) wrench[t].value[j] = -b.f0[6 * t + j];
+                for (int j = 0; j < 6; ++j)
+                    wrench[t].value[j] = -b.f0[6 * t + j];
             }
             /* friction and springs are no operators: take their torque away beforehand */
-            double *loss = calloc((size_t)nv + 1, sizeof *loss), *still = calloc((size_t)nv + 1, sizeof *still);
+            double *loss = calloc((size_t)nv + 1, sizeof *loss),
+                   *still = calloc((size_t)nv + 1, sizeof *still);
             if (!ideal) {
                 const soa_read_options plain = {0, 1};
                 const soa_model *m2 = NULL;
                 soa_work *w2 = NULL;
                 assert_int_equal(soa_stock_model_create(machines[k], &plain, &m2, NULL), SOA_OK);
                 assert_int_equal(soa_work_create(m2, &w2), SOA_OK);
-                soa_rnea(b.model, b.work, b.q, b.v, NULL, NULL, 0, loss),
-                    soa_rnea(m2, w2, b.q, b.v, NULL, NULL, 0, still);
-                for (int j = 0; j < nv; ++j) loss[j] -= still[j];
-                soa_work_free(w2), soa_model_free(m2);
+                soa_rnea(b.model, b.work, b.q, b.v, NULL, NULL, 0, loss);
+                soa_rnea(m2, w2, b.q, b.v, NULL, NULL, 0, still);
+                for (int j = 0; j < nv; ++j)
+                    loss[j] -= still[j];
+                soa_work_free(w2);
+                soa_model_free(m2);
             }
-            for (int j = 0; j < nv; ++j) tau[j] = b.tau[j] + loss[j];
+            for (int j = 0; j < nv; ++j)
+                tau[j] = b.tau[j] + loss[j];
             assert_int_equal(soa_aba(b.model, b.work, b.q, b.v, tau, wrench, tips, vdot), SOA_OK);
             for (int f = 0; f < 4; ++f) {
                 const soa_expr *e = NULL, *better = NULL;
                 soa_plan *plan = NULL;
                 if (f < 3) assert_int_equal(soa_expr_from_form(fd[f], &e), SOA_OK);
-                if (f == 3) e = parsed(fd[f]); /* improved, it runs as the library's filter and smoother */
+                /* improved, it runs as the library's filter and smoother */
+                if (f == 3) e = parsed(fd[f]);
                 assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
                 for (int improved = 0; improved < 2; ++improved) {
-                    assert_int_equal(soa_plan_create(b.machine, improved ? better : e, &plan, NULL, 0), SOA_OK);
+                    assert_int_equal(
+                        soa_plan_create(b.machine, improved ? better : e, &plan, NULL, 0), SOA_OK);
                     assert_int_equal(soa_plan_run(plan, got), SOA_OK);
                     note(&w[f % 3], relative(got, vdot, (size_t)nv), k);
                     soa_plan_free(plan);
                 }
-                soa_expr_free(e), soa_expr_free(better);
+                soa_expr_free(e);
+                soa_expr_free(better);
             }
             /* link accelerations of FD2 and FD3, against alpha at the accelerations found */
-            assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, vdot, b.tau, b.f0, NULL, 0), SOA_OK);
+            assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, vdot, b.tau, b.f0, NULL, 0),
+                             SOA_OK);
             double *alpha = calloc(6 * (size_t)last + 1, sizeof *alpha);
             soa_plan *plan = NULL;
             const soa_expr *e = parsed("alpha");
             assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
             assert_int_equal(soa_plan_run(plan, alpha), SOA_OK);
-            soa_plan_free(plan), soa_expr_free(e);
+            soa_plan_free(plan);
+            soa_expr_free(e);
             for (int f = 0; f < 2; ++f) {
                 assert_int_equal(soa_expr_from_form(f ? "FD3_link" : "FD2", &e), SOA_OK);
                 assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
                 assert_int_equal(soa_plan_run(plan, got), SOA_OK);
                 note(&w[3], relative(got, alpha, 6 * (size_t)last), k);
-                soa_plan_free(plan), soa_expr_free(e);
+                soa_plan_free(plan);
+                soa_expr_free(e);
             }
             /* inverse dynamics, and the three parts of R87 (69), (70) */
             assert_int_equal(soa_expr_from_form("ID", &e), SOA_OK);
             assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
             assert_int_equal(soa_plan_run(plan, got), SOA_OK);
             note(&w[4], relative(got, b.tau, (size_t)nv), k);
-            soa_plan_free(plan), soa_expr_free(e);
-            static const char *const parts[] = {"due_to_torque", "due_to_force", "due_to_acceleration", "due_to_tip"};
+            soa_plan_free(plan);
+            soa_expr_free(e);
+            static const char *const parts[] = {"due_to_torque", "due_to_force",
+                                                "due_to_acceleration", "due_to_tip"};
             double *sum = calloc((size_t)nv + 1, sizeof *sum);
             for (int f = 0; f < 4; ++f) {
                 assert_int_equal(soa_expr_from_form(parts[f], &e), SOA_OK);
                 assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
                 assert_int_equal(soa_plan_run(plan, got), SOA_OK);
-                for (int j = 0; j < nv; ++j) sum[j] += got[j];
-                soa_plan_free(plan), soa_expr_free(e);
+                for (int j = 0; j < nv; ++j)
+                    sum[j] += got[j];
+                soa_plan_free(plan);
+                soa_expr_free(e);
             }
             note(&w[5], relative(sum, vdot, (size_t)nv), k);
-            free(vdot), free(got), free(tau), free(alpha), free(sum), free(loss), free(still);
+            free(vdot);
+            free(got);
+            free(tau);
+            free(alpha);
+            free(sum);
+            free(loss);
+            free(still);
             close_bench(&b);
         }
     conclude("FD1 = aba", &w[0], 1e-10);
@@ -330,7 +397,8 @@ static void expect_improved(const char *from, const char *to) {
     assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
     soa_expr_print(better, text, sizeof text);
     assert_string_equal(text, to);
-    soa_expr_free(e), soa_expr_free(better);
+    soa_expr_free(e);
+    soa_expr_free(better);
 }
 static void rewriter(void **state) {
     (void)state;
@@ -344,7 +412,8 @@ static void rewriter(void **state) {
 static void base_space(void **state) { /* sums in the space of the base, which is no body's */
     (void)state;
     worst_case w = {0};
-    static const char *const texts[] = {"2 g - g", "E' M E (g + g)", "E (g - 0.5 g)", "E' phi b - g"};
+    static const char *const texts[] = {"2 g - g", "E' M E (g + g)", "E (g - 0.5 g)",
+                                        "E' phi b - g"};
     for (int k = 0; k < MACHINES; ++k)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
             bench b = open_bench(machines[k], 1, first_seed() + k);
@@ -355,7 +424,10 @@ static void base_space(void **state) { /* sums in the space of the base, which i
             assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
             assert_int_equal(soa_plan_run(plan, got), SOA_OK);
             note(&w, relative(got, want, n), k);
-            soa_plan_free(plan), soa_expr_free(e), free(want), free(got);
+            soa_plan_free(plan);
+            soa_expr_free(e);
+            free(want);
+            free(got);
             close_bench(&b);
         }
     conclude("base space", &w, 1e-11);
@@ -379,12 +451,15 @@ static void tip_space(void **state) { /* inv(J inv(Mass) J') f0, a solve in the 
     worst_case w = {0};
     note(&w, relative(got, want, 6), 1);
     conclude("operational-space inertia times a vector", &w, 1e-9);
-    soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m);
+    soa_plan_free(plan);
+    soa_expr_free(e);
+    soa_machine_free(m);
     close_bench(&b);
 }
 
-/* The inverse of what has none, planned and formed: refused, with its name and condition, and not as a massless joint.
- * By rank: J J' of one tip has six rows, so fewer than six joints leave it singular whatever the state. */
+/* The inverse of what has none, planned and formed: refused, with its name and condition, and not
+ * as a massless joint. By rank: J J' of one tip has six rows, so fewer than six joints leave it
+ * singular whatever the state. */
 static void singular_inverses(void **state) {
     (void)state;
     static const struct {
@@ -424,14 +499,17 @@ static void singular_inverses(void **state) {
             assert_int_equal(soa_machine_dense_matrix(m, fine, got), SOA_OK);
             assert_string_equal(soa_machine_failure(m), "");
             assert_true(soa_machine_condition(m) >= 1 && soa_machine_condition(m) < 1e8);
-            soa_expr_free(fine), soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m);
+            soa_expr_free(fine);
+            soa_plan_free(plan);
+            soa_expr_free(e);
+            soa_machine_free(m);
             close_bench(&b);
         }
-    print_message("%zu inverses, 20 states each from seed %ld: refused by name\n", sizeof cases / sizeof *cases,
-                  first_seed());
+    print_message("%zu inverses, 20 states each from seed %ld: refused by name\n",
+                  sizeof cases / sizeof *cases, first_seed());
 }
-/* A joint that moves no inertia is another matter: D itself has no inverse, and the joint is named.  The same arm a
- * thousand times smaller is answered as the large one is. */
+/* A joint that moves no inertia is another matter: D itself has no inverse, and the joint is named.
+ * The same arm a thousand times smaller is answered as the large one is. */
 static void massless_and_small(void **state) {
     (void)state;
     enum { ARM = 6 };
@@ -469,11 +547,13 @@ static void massless_and_small(void **state) {
             const soa_status run = soa_plan_run(plan, got);
             if (point) {
                 assert_int_equal(run, SOA_E_HINGE_SINGULAR);
-                assert_non_null(strstr(soa_machine_failure(m), "inv(D) does not exist: joint 'point'"));
+                assert_non_null(
+                    strstr(soa_machine_failure(m), "inv(D) does not exist: joint 'point'"));
                 const soa_expr *d = parsed("inv(D) thdd");
                 double x[ARM + 1];
                 assert_int_equal(soa_machine_dense_matrix(m, d, x), SOA_E_HINGE_SINGULAR);
-                assert_non_null(strstr(soa_machine_failure(m), "inv(D) does not exist: joint 'point'"));
+                assert_non_null(
+                    strstr(soa_machine_failure(m), "inv(D) does not exist: joint 'point'"));
                 soa_expr_free(d);
             } else {
                 assert_int_equal(run, SOA_OK);
@@ -486,7 +566,10 @@ static void massless_and_small(void **state) {
                               soa_machine_condition(m), relative(got, want, 6));
                 assert_true(relative(got, want, 6) <= 1e-9);
             }
-            soa_plan_free(plan), soa_expr_free(e), soa_machine_free(m), soa_model_free(model);
+            soa_plan_free(plan);
+            soa_expr_free(e);
+            soa_machine_free(m);
+            soa_model_free(model);
         }
 }
 
@@ -511,7 +594,8 @@ static void mistakes(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
         const soa_expr *e = NULL;
         char message[600] = "";
-        assert_int_equal(soa_expr_parse(wrong[i].text, NULL, 0, &e, message, sizeof message), SOA_E_FORMAT);
+        assert_int_equal(soa_expr_parse(wrong[i].text, NULL, 0, &e, message, sizeof message),
+                         SOA_E_FORMAT);
         if (!strstr(message, wrong[i].says)) fail_msg("'%s' gave: %s", wrong[i].text, message);
         const char *last = strrchr(message, '\n');
         assert_non_null(last);
@@ -528,7 +612,8 @@ static void mistakes(void **state) {
     assert_non_null(strstr(message, "nested too deeply"));
     const soa_expr *h = parsed("H"), *t = parsed("T"); /* by calls: spaces are checked too */
     assert_null(soa_expr_product(h, t));
-    soa_expr_free(h), soa_expr_free(t);
+    soa_expr_free(h);
+    soa_expr_free(t);
 }
 
 static void printed_and_read_again(void **state) {
@@ -541,7 +626,9 @@ static void printed_and_read_again(void **state) {
         again = parsed(text);
         soa_expr_print(again, twice, sizeof twice);
         assert_string_equal(text, twice);
-        soa_expr_free(l), soa_expr_free(r), soa_expr_free(again);
+        soa_expr_free(l);
+        soa_expr_free(r);
+        soa_expr_free(again);
     }
 }
 
@@ -564,14 +651,20 @@ static const soa_expr *rebuilt(const soa_expr *e) {
         for (int i = 1; i < info.count; ++i) {
             const soa_expr *next = rebuilt(soa_expr_part(e, i)), *old = all;
             all = info.kind == SOA_EXPR_SUM ? soa_expr_sum(old, next) : soa_expr_product(old, next);
-            soa_expr_free(old), soa_expr_free(next);
+            soa_expr_free(old);
+            soa_expr_free(next);
         }
         return all;
     }
     assert_int_equal(info.count, 1);
-    const soa_expr *out = info.kind == SOA_EXPR_SCALE     ? soa_expr_scale(info.factor, all)
-                          : info.kind == SOA_EXPR_ADJOINT ? soa_expr_adjoint(all)
-                                                          : soa_expr_inverse(all);
+    const soa_expr *out;
+    if (info.kind == SOA_EXPR_SCALE) {
+        out = soa_expr_scale(info.factor, all);
+    } else if (info.kind == SOA_EXPR_ADJOINT) {
+        out = soa_expr_adjoint(all);
+    } else {
+        out = soa_expr_inverse(all);
+    }
     soa_expr_free(all);
     return out;
 }
@@ -620,13 +713,18 @@ static void looked_into(void **state) {
         lines l = {explained, 0, 0, -3};
         soa_plan_visit_steps(plan, next_line, &l);
         int wanted = 0;
-        for (const char *c = explained; (c = strstr(c, "\n    ")); ++c) ++wanted;
+        for (const char *c = explained; (c = strstr(c, "\n    ")); ++c)
+            ++wanted;
         assert_int_equal(l.count, wanted);
         assert_int_equal(l.recursions, soa_plan_recursion_count(plan));
-        soa_plan_free(plan), soa_expr_free(e), soa_expr_free(again), free(explained);
+        soa_plan_free(plan);
+        soa_expr_free(e);
+        soa_expr_free(again);
+        free(explained);
     }
     soa_plan_visit_steps(NULL, next_line, NULL);
-    soa_machine_free(machine), soa_model_free(model);
+    soa_machine_free(machine);
+    soa_model_free(model);
 }
 
 int main(void) {

@@ -18,7 +18,8 @@ static void cross(const double a[3], const double b[3], double c[3]) {
     c[2] = a[0] * b[1] - a[1] * b[0];
 }
 static void add(double k, const double a[3], double sum[3]) {
-    for (int i = 0; i < 3; i++) sum[i] += k * a[i];
+    for (int i = 0; i < 3; i++)
+        sum[i] += k * a[i];
 }
 static void add_cross(const double a[3], const double b[3], double sum[3]) {
     double c[3];
@@ -30,17 +31,20 @@ static double dot(const double a[3], const double b[3]) {
 }
 static void turn(const double R[9], const double a[3], double b[3]) {
     double r[3];
-    for (int i = 0; i < 3; i++) r[i] = dot(R + 3 * i, a);
+    for (int i = 0; i < 3; i++)
+        r[i] = dot(R + 3 * i, a);
     memcpy(b, r, sizeof r);
 }
 static void turn_back(const double R[9], const double a[3], double b[3]) {
     double r[3];
-    for (int i = 0; i < 3; i++) r[i] = R[i] * a[0] + R[3 + i] * a[1] + R[6 + i] * a[2];
+    for (int i = 0; i < 3; i++)
+        r[i] = R[i] * a[0] + R[3 + i] * a[1] + R[6 + i] * a[2];
     memcpy(b, r, sizeof r);
 }
 static void product(const double A[9], const double B[9], double C[9]) {
     for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
+        for (int j = 0; j < 3; j++)
+            C[3 * i + j] = A[3 * i] * B[j] + A[3 * i + 1] * B[3 + j] + A[3 * i + 2] * B[6 + j];
 }
 /* Rodrigues: rotates each unit vector about u. */
 static void about(const double u[3], double angle, double R[9]) {
@@ -58,7 +62,8 @@ static void from_quaternion(const double e[4], double R[9]) {
         cross(e + 1, x, c);
         add(e[0], x, c);
         cross(e + 1, c, d);
-        for (int i = 0; i < 3; i++) R[3 * i + j] = x[i] + 2 * d[i];
+        for (int i = 0; i < 3; i++)
+            R[3 * i + j] = x[i] + 2 * d[i];
     }
 }
 
@@ -66,7 +71,8 @@ static void from_quaternion(const double e[4], double R[9]) {
 static soa_body_info leader(const soa_model *model, int i, double *ratio, double *offset) {
     soa_body_info info;
     soa_model_body(model, i, &info);
-    *ratio = 1, *offset = 0;
+    *ratio = 1;
+    *offset = 0;
     while (info.mimic >= 0) {
         *offset += *ratio * info.mimic_offset;
         *ratio *= info.mimic_ratio;
@@ -76,11 +82,12 @@ static soa_body_info leader(const soa_model *model, int i, double *ratio, double
 }
 
 /* Coordinates of body i's own joint. */
-static void coordinates(const soa_model *model, int i, const double *q, const double *v, const double *a, double qj[7],
-                        double vj[6], double aj[6]) {
+static void coordinates(const soa_model *model, int i, const double *q, const double *v,
+                        const double *a, double qj[7], double vj[6], double aj[6]) {
     double ratio, offset;
     const soa_body_info lead = leader(model, i, &ratio, &offset);
-    for (int k = 0; k < lead.nq; k++) qj[k] = ratio * q[lead.q_index + k] + offset;
+    for (int k = 0; k < lead.nq; k++)
+        qj[k] = ratio * q[lead.q_index + k] + offset;
     for (int k = 0; k < lead.nv; k++) {
         vj[k] = v ? ratio * v[lead.v_index + k] : 0;
         aj[k] = a ? ratio * a[lead.v_index + k] : 0;
@@ -158,12 +165,16 @@ static seen see(const soa_body_info *b, const double *q, const double *v) {
         break;
     case SOA_SPHERICAL: /* wr = Q w and wr' = Q wdot: w x w = 0 */
         from_quaternion(q, o.Q);
-        for (int k = 0; k < 3; k++) turn(o.Q, unit + 3 * k, o.turn[k]);
+        for (int k = 0; k < 3; k++)
+            turn(o.Q, unit + 3 * k, o.turn[k]);
         break;
     case SOA_FREE: /* s' = Q l, s'' = Q (ldot + w x l) */
         from_quaternion(q + 3, o.Q);
         add(1, q, o.s);
-        for (int k = 0; k < 3; k++) turn(o.Q, unit + 3 * k, o.turn[k]), turn(o.Q, unit + 3 * k, o.move[3 + k]);
+        for (int k = 0; k < 3; k++) {
+            turn(o.Q, unit + 3 * k, o.turn[k]);
+            turn(o.Q, unit + 3 * k, o.move[3 + k]);
+        }
         turn(o.Q, v, w);
         turn(o.Q, v + 3, l);
         cross(w, l, o.s_extra);
@@ -187,7 +198,8 @@ void classical_motion(const soa_model *model, const double *q, const double *v, 
         soa_model_body(model, i, &info);
         const classical_body *p = body + info.parent;
         classical_body *b = body + i;
-        double qj[7], RJ[9], l[3], wr[3] = {0}, wr_rate[3] = {0}, s_rate[3] = {0}, s_rate2[3] = {0}, c[3];
+        double qj[7], RJ[9], l[3], wr[3] = {0}, wr_rate[3] = {0}, s_rate[3] = {0}, s_rate2[3] = {0},
+                                   c[3];
         coordinates(model, i, q, v, a, qj, b->vj, b->aj);
         const seen o = see(&info, qj, b->vj);
 
@@ -196,24 +208,35 @@ void classical_motion(const soa_model *model, const double *q, const double *v, 
         turn(p->R, info.placement.p, l);
         turn(RJ, o.s, c);
         add(1, c, l); /* l: from the parent's origin to the body's */
-        for (int k = 0; k < 3; k++) b->o[k] = p->o[k] + l[k];
+        for (int k = 0; k < 3; k++)
+            b->o[k] = p->o[k] + l[k];
         for (int k = 0; k < freedoms(info.type); k++) {
             turn(RJ, o.turn[k], b->turn[k]);
             turn(RJ, o.move[k], b->move[k]);
-            add(b->vj[k], b->turn[k], wr), add(b->aj[k], b->turn[k], wr_rate);
-            add(b->vj[k], b->move[k], s_rate), add(b->aj[k], b->move[k], s_rate2);
+            add(b->vj[k], b->turn[k], wr);
+            add(b->aj[k], b->turn[k], wr_rate);
+            add(b->vj[k], b->move[k], s_rate);
+            add(b->aj[k], b->move[k], s_rate2);
         }
-        turn(RJ, o.wr_extra, c), add(1, c, wr_rate);
-        turn(RJ, o.s_extra, c), add(1, c, s_rate2);
+        turn(RJ, o.wr_extra, c);
+        add(1, c, wr_rate);
+        turn(RJ, o.s_extra, c);
+        add(1, c, s_rate2);
 
-        add(1, p->w, b->w), add(1, wr, b->w);         /* (2.2) */
-        add(1, p->v, b->v), add_cross(p->w, l, b->v); /* (2.3) */
+        add(1, p->w, b->w);
+        add(1, wr, b->w); /* (2.2) */
+        add(1, p->v, b->v);
+        add_cross(p->w, l, b->v); /* (2.3) */
         add(1, s_rate, b->v);
-        add(1, p->wdot, b->wdot), add(1, wr_rate, b->wdot); /* (2.4) */
+        add(1, p->wdot, b->wdot);
+        add(1, wr_rate, b->wdot); /* (2.4) */
         add_cross(p->w, wr, b->wdot);
         /* (2.5), with the Coriolis term 2 w x s'. */
-        add(1, p->vdot, b->vdot), add_cross(p->wdot, l, b->vdot);
-        cross(p->w, l, c), add(2, s_rate, c), add_cross(p->w, c, b->vdot);
+        add(1, p->vdot, b->vdot);
+        add_cross(p->wdot, l, b->vdot);
+        cross(p->w, l, c);
+        add(2, s_rate, c);
+        add_cross(p->w, c, b->vdot);
         add(1, s_rate2, b->vdot);
 
         if (exact_rotor(&info)) {
@@ -227,13 +250,14 @@ void classical_motion(const soa_model *model, const double *q, const double *v, 
 static void inertia_mul(const double R[9], const double I[6], const double x[3], double y[3]) {
     double b[3];
     turn_back(R, x, b);
-    const double c[3] = {I[0] * b[0] + I[3] * b[1] + I[4] * b[2], I[3] * b[0] + I[1] * b[1] + I[5] * b[2],
+    const double c[3] = {I[0] * b[0] + I[3] * b[1] + I[4] * b[2],
+                         I[3] * b[0] + I[1] * b[1] + I[5] * b[2],
                          I[4] * b[0] + I[5] * b[1] + I[2] * b[2]};
     turn(R, c, y);
 }
 
-void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose, double V[6],
-                     double A[6]) {
+void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose,
+                     double V[6], double A[6]) {
     soa_frame_info info;
     soa_model_frame(model, frame, &info);
     const classical_body *b = body + info.body;
@@ -243,8 +267,10 @@ void classical_frame(const soa_model *model, const classical_body *body, int fra
     cross(b->w, l, c);
     for (int k = 0; k < 3; k++) { /* (2.7) */
         pose->p[k] = b->o[k] + l[k];
-        V[k] = b->w[k], V[3 + k] = b->v[k] + c[k];
-        A[k] = b->wdot[k], A[3 + k] = b->vdot[k];
+        V[k] = b->w[k];
+        V[3 + k] = b->v[k] + c[k];
+        A[k] = b->wdot[k];
+        A[3 + k] = b->vdot[k];
     }
     add_cross(b->wdot, l, A + 3);
     add_cross(b->w, c, A + 3);
@@ -258,39 +284,55 @@ static void subtract_wrench(const soa_model *model, const soa_wrench *x, classic
     soa_model_frame(model, x->frame, &info);
     classical_frame(model, body, x->frame, &pose, V, A);
     classical_body *b = body + info.body;
-    memcpy(n, x->value, sizeof n), memcpy(f, x->value + 3, sizeof f);
-    if (x->axes == SOA_AXES_BODY) turn(pose.R, n, n), turn(pose.R, f, f);
-    for (int k = 0; k < 3; k++) l[k] = pose.p[k] - b->o[k];
+    memcpy(n, x->value, sizeof n);
+    memcpy(f, x->value + 3, sizeof f);
+    if (x->axes == SOA_AXES_BODY) {
+        turn(pose.R, n, n);
+        turn(pose.R, f, f);
+    }
+    for (int k = 0; k < 3; k++)
+        l[k] = pose.p[k] - b->o[k];
     add_cross(l, f, n);
-    add(-1, n, b->N), add(-1, f, b->F);
+    add(-1, n, b->N);
+    add(-1, f, b->F);
 }
 
 void classical_inverse(const soa_model *model, const double *q, const double *v, const double *a,
-                       const soa_wrench *wrenches, int wrench_count, classical_body *body, double *tau) {
+                       const soa_wrench *wrenches, int wrench_count, classical_body *body,
+                       double *tau) {
     double up[3];
     soa_model_gravity(model, up);
     /* (2.1): the base is accelerated against gravity. */
-    for (int k = 0; k < 3; k++) up[k] = -up[k];
+    for (int k = 0; k < 3; k++)
+        up[k] = -up[k];
     classical_motion(model, q, v, a, up, body);
     memset(tau, 0, (size_t)soa_model_nv(model) * sizeof *tau);
-    for (int k = 0; k < wrench_count; k++) subtract_wrench(model, wrenches + k, body); /* (2.8) */
+    for (int k = 0; k < wrench_count; k++)
+        subtract_wrench(model, wrenches + k, body); /* (2.8) */
     for (int i = soa_model_body_count(model); i >= 1; i--) {
         soa_body_info info;
         soa_model_body(model, i, &info);
         classical_body *b = body + i, *p = body + info.parent;
         double c[3], vc[3] = {0}, Nc[3], Fc[3], Iw[3], l[3];
         turn(b->R, info.com, c); /* p(k) of the paper */
-        add(1, b->vdot, vc), add_cross(b->wdot, c, vc);
-        cross(b->w, c, l), add_cross(b->w, l, vc); /* (2.6) */
+        add(1, b->vdot, vc);
+        add_cross(b->wdot, c, vc);
+        cross(b->w, c, l);
+        add_cross(b->w, l, vc); /* (2.6) */
         inertia_mul(b->R, info.inertia, b->wdot, Nc);
         inertia_mul(b->R, info.inertia, b->w, Iw);
-        add_cross(b->w, Iw, Nc);                               /* (2.9) */
-        for (int k = 0; k < 3; k++) Fc[k] = info.mass * vc[k]; /* (2.10) */
+        add_cross(b->w, Iw, Nc); /* (2.9) */
+        for (int k = 0; k < 3; k++)
+            Fc[k] = info.mass * vc[k]; /* (2.10) */
         /* (2.11); children have already added theirs. */
         add(1, Fc, b->F);
-        add_cross(c, Fc, b->N), add(1, Nc, b->N); /* (2.12) */
-        for (int k = 0; k < 3; k++) l[k] = b->o[k] - p->o[k];
-        add(1, b->F, p->F), add(1, b->N, p->N), add_cross(l, b->F, p->N);
+        add_cross(c, Fc, b->N);
+        add(1, Nc, b->N); /* (2.12) */
+        for (int k = 0; k < 3; k++)
+            l[k] = b->o[k] - p->o[k];
+        add(1, b->F, p->F);
+        add(1, b->N, p->N);
+        add_cross(l, b->F, p->N);
 
         double ratio, offset, qj[7], vj[6], aj[6];
         const soa_body_info lead = leader(model, i, &ratio, &offset);
@@ -325,18 +367,21 @@ double classical_kinetic(const soa_model *model, const classical_body *body) {
         const classical_body *b = body + i, *p = body + info.parent;
         double c[3], vc[3] = {0}, Iw[3];
         turn(b->R, info.com, c);
-        add(1, b->v, vc), add_cross(b->w, c, vc);
+        add(1, b->v, vc);
+        add_cross(b->w, c, vc);
         inertia_mul(b->R, info.inertia, b->w, Iw);
         twice += info.mass * dot(vc, vc) + dot(b->w, Iw);
         const double GJG = info.gear_ratio * info.rotor_inertia * info.gear_ratio;
-        for (int k = 0; k < freedoms(info.type); k++) twice += GJG * b->vj[k] * b->vj[k];
+        for (int k = 0; k < freedoms(info.type); k++)
+            twice += GJG * b->vj[k] * b->vj[k];
         /* The rest of Jm (u.wp + G qdot)^2 is in the carrier's inertia. */
         twice += 2 * dot(p->w, b->spin);
     }
     return twice / 2;
 }
 
-void classical_momentum(const soa_model *model, const classical_body *body, double h[6], double com[3]) {
+void classical_momentum(const soa_model *model, const classical_body *body, double h[6],
+                        double com[3]) {
     double mass = 0;
     memset(h, 0, 6 * sizeof *h);
     memset(com, 0, 3 * sizeof *com);
@@ -346,18 +391,23 @@ void classical_momentum(const soa_model *model, const classical_body *body, doub
         const classical_body *b = body + i;
         double c[3], x[3], mv[3] = {0}, Iw[3];
         turn(b->R, info.com, c);
-        for (int k = 0; k < 3; k++) x[k] = b->o[k] + c[k];
+        for (int k = 0; k < 3; k++)
+            x[k] = b->o[k] + c[k];
         add(info.mass, b->v, mv);
-        for (int k = 0; k < 3; k++) c[k] *= info.mass;
+        for (int k = 0; k < 3; k++)
+            c[k] *= info.mass;
         add_cross(b->w, c, mv);
         inertia_mul(b->R, info.inertia, b->w, Iw);
-        add(1, Iw, h), add_cross(x, mv, h), add(1, mv, h + 3);
+        add(1, Iw, h);
+        add_cross(x, mv, h);
+        add(1, mv, h + 3);
         /* Also for a rotor fixed to the world: it spins. */
         add(1, b->spin, h);
         add(info.mass, x, com);
         mass += info.mass;
     }
-    for (int k = 0; k < 3; k++) com[k] /= mass;
+    for (int k = 0; k < 3; k++)
+        com[k] /= mass;
     const double back[3] = {-com[0], -com[1], -com[2]};
     add_cross(back, h + 3, h);
 }
@@ -392,9 +442,18 @@ soa_body_def classical_definition(const soa_body_info *b, const int *link) {
     memcpy(j->axis2, b->axis2, sizeof j->axis2);
     memcpy(j->rotor_axis, b->rotor_axis, sizeof j->rotor_axis);
     j->pitch = b->pitch;
-    j->rotor_inertia = b->rotor_inertia, j->gear_ratio = b->gear_ratio, j->rotor_model = b->rotor_model;
-    j->damping = b->damping, j->friction_positive = b->friction_positive, j->friction_negative = b->friction_negative;
-    j->stiffness = b->stiffness, j->rest = b->rest;
-    if (b->mimic >= 0) j->mimic = link[b->mimic], j->mimic_ratio = b->mimic_ratio, j->mimic_offset = b->mimic_offset;
+    j->rotor_inertia = b->rotor_inertia;
+    j->gear_ratio = b->gear_ratio;
+    j->rotor_model = b->rotor_model;
+    j->damping = b->damping;
+    j->friction_positive = b->friction_positive;
+    j->friction_negative = b->friction_negative;
+    j->stiffness = b->stiffness;
+    j->rest = b->rest;
+    if (b->mimic >= 0) {
+        j->mimic = link[b->mimic];
+        j->mimic_ratio = b->mimic_ratio;
+        j->mimic_offset = b->mimic_offset;
+    }
     return d;
 }

@@ -25,19 +25,21 @@ void classical_motion(const soa_model *model, const double *q, const double *v, 
                       const double base_acceleration[3], classical_body *body);
 /* tau of soa_rnea. Fills body[0 .. n], with the base accelerated by -gravity. */
 void classical_inverse(const soa_model *model, const double *q, const double *v, const double *a,
-                       const soa_wrench *wrenches, int wrench_count, classical_body *body, double *tau);
+                       const soa_wrench *wrenches, int wrench_count, classical_body *body,
+                       double *tau);
 
 /* Sums over bodies after classical_motion: kinetic energy with rotors; momentum [angular; linear]
  * about the centre of mass; centre of mass. */
 double classical_kinetic(const soa_model *model, const classical_body *body);
-void classical_momentum(const soa_model *model, const classical_body *body, double h[6], double com[3]);
+void classical_momentum(const soa_model *model, const classical_body *body, double h[6],
+                        double com[3]);
 /* Potential energy of gravity, zero at the world's origin, and of springs. */
 double classical_potential(const soa_model *model, const double *q, const classical_body *body);
 
 /* A frame of the model, from the body that carries it: pose, velocity, classical acceleration, in
  * world axes. */
-void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose, double V[6],
-                     double A[6]);
+void classical_frame(const soa_model *model, const classical_body *body, int frame, soa_frame *pose,
+                     double V[6], double A[6]);
 
 /* Definition that builds the same body. link[k]: link number of body k, link[0] = 0. */
 soa_body_def classical_definition(const soa_body_info *body, const int *link);

@@ -22,10 +22,13 @@ static NUMBER NAME(dot)(const NUMBER a[3], const NUMBER b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 static void NAME(cross)(const NUMBER a[3], const NUMBER b[3], NUMBER c[3]) {
-    c[0] = a[1] * b[2] - a[2] * b[1], c[1] = a[2] * b[0] - a[0] * b[2], c[2] = a[0] * b[1] - a[1] * b[0];
+    c[0] = a[1] * b[2] - a[2] * b[1];
+    c[1] = a[2] * b[0] - a[0] * b[2];
+    c[2] = a[0] * b[1] - a[1] * b[0];
 }
 static void NAME(minus)(const NUMBER a[3], const NUMBER b[3], NUMBER c[3]) {
-    for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
+    for (int i = 0; i < 3; ++i)
+        c[i] = a[i] - b[i];
 }
 
 /* Vertices of the core in the world, relative to an origin near both. */
@@ -41,29 +44,35 @@ static void NAME(solid_features)(NAME(solid) * s) {
     for (int i = 0; i < s->count; ++i)
         for (int j = i + 1; j < s->count; ++j) {
             const int e = s->edges++;
-            s->edge[e][0] = i, s->edge[e][1] = j;
+            s->edge[e][0] = i;
+            s->edge[e][1] = j;
             NAME(minus)(s->x[j], s->x[i], s->along[e]);
             s->ll[e] = NAME(dot)(s->along[e], s->along[e]);
             for (int k = j + 1; k < s->count; ++k) {
                 NUMBER f[3];
                 const int t = s->triangles++;
-                s->triangle[t][0] = i, s->triangle[t][1] = j, s->triangle[t][2] = k;
+                s->triangle[t][0] = i;
+                s->triangle[t][1] = j;
+                s->triangle[t][2] = k;
                 NAME(minus)(s->x[k], s->x[i], f);
                 NAME(cross)(s->along[e], f, s->n[t]);
                 s->nn[t] = NAME(dot)(s->n[t], s->n[t]);
             }
         }
 }
-static void NAME(solid_of)(const soa_shape *shape, const soa_frame *pose, const double origin[3], NAME(solid) * s) {
+static void NAME(solid_of)(const soa_shape *shape, const soa_frame *pose, const double origin[3],
+                           NAME(solid) * s) {
     double local[VERTICES_MOST][3] = {{0}};
     s->count = 1;
     if (shape->type == SOA_SHAPE_CAPSULE) {
         s->count = 2;
-        local[0][2] = -shape->half[2], local[1][2] = shape->half[2];
+        local[0][2] = -shape->half[2];
+        local[1][2] = shape->half[2];
     } else if (shape->type == SOA_SHAPE_BOX) {
         s->count = 8;
         for (int k = 0; k < 8; ++k)
-            for (int i = 0; i < 3; ++i) local[k][i] = k >> i & 1 ? shape->half[i] : -shape->half[i];
+            for (int i = 0; i < 3; ++i)
+                local[k][i] = k >> i & 1 ? shape->half[i] : -shape->half[i];
     } else if (shape->type == SOA_SHAPE_POLYTOPE) {
         s->count = shape->vertex_count;
         assert_true(s->count <= VERTICES_MOST);
@@ -72,7 +81,8 @@ static void NAME(solid_of)(const soa_shape *shape, const soa_frame *pose, const 
     for (int k = 0; k < s->count; ++k)
         for (int i = 0; i < 3; ++i) {
             s->x[k][i] = (NUMBER)(pose->p[i]) - (NUMBER)(origin[i]);
-            for (int j = 0; j < 3; ++j) s->x[k][i] += (NUMBER)(pose->R[3 * i + j]) * (NUMBER)(local[k][j]);
+            for (int j = 0; j < 3; ++j)
+                s->x[k][i] += (NUMBER)(pose->R[3 * i + j]) * (NUMBER)(local[k][j]);
         }
     NAME(solid_features)(s);
 }
@@ -91,7 +101,8 @@ static NUMBER NAME(vertices_to)(const NAME(solid) * a, const NAME(solid) * b, NU
             NAME(minus)(p, b->x[b->edge[e][0]], u);
             const NUMBER t = NAME(dot)(u, b->along[e]);
             if (!(t > 0 && t < b->ll[e])) continue;
-            for (int k = 0; k < 3; ++k) c[k] = u[k] - b->along[e][k] * (t / b->ll[e]);
+            for (int k = 0; k < 3; ++k)
+                c[k] = u[k] - b->along[e][k] * (t / b->ll[e]);
             const NUMBER d = NAME(dot)(c, c);
             if (d < best) best = d;
         }
@@ -132,28 +143,35 @@ static NUMBER NAME(edges_to)(const NAME(solid) * a, const NAME(solid) * b, NUMBE
     return best;
 }
 static NUMBER NAME(judge_distance)(const NAME(solid) * a, const NAME(solid) * b) {
-    return NAME(root)(NAME(edges_to)(a, b, NAME(vertices_to)(b, a, NAME(vertices_to)(a, b, INFINITY))));
+    return NAME(root)(
+        NAME(edges_to)(a, b, NAME(vertices_to)(b, a, NAME(vertices_to)(a, b, INFINITY))));
 }
 /* Separation along n, from B's top to A's bottom: at most the distance, for any unit n. */
 static NUMBER NAME(parted_by)(const NAME(solid) * a, const NAME(solid) * b, const NUMBER n[3]) {
     NUMBER low = INFINITY, high = -INFINITY;
-    for (int i = 0; i < a->count; ++i) low = NAME(least)(low, NAME(dot)(n, a->x[i]));
-    for (int i = 0; i < b->count; ++i) high = NAME(most)(high, NAME(dot)(n, b->x[i]));
+    for (int i = 0; i < a->count; ++i)
+        low = NAME(least)(low, NAME(dot)(n, a->x[i]));
+    for (int i = 0; i < b->count; ++i)
+        high = NAME(most)(high, NAME(dot)(n, b->x[i]));
     return low - high;
 }
-static void NAME(try_normal)(const NAME(solid) * a, const NAME(solid) * b, const NUMBER n[3], NUMBER nn, NUMBER *best) {
+static void NAME(try_normal)(const NAME(solid) * a, const NAME(solid) * b, const NUMBER n[3],
+                             NUMBER nn, NUMBER *best) {
     if (!(nn > 0)) return;
     const NUMBER length = NAME(root)(nn);
     NUMBER u[3] = {n[0] / length, n[1] / length, n[2] / length};
     *best = NAME(least)(*best, -NAME(parted_by)(a, b, u));
-    for (int i = 0; i < 3; ++i) u[i] = -u[i];
+    for (int i = 0; i < 3; ++i)
+        u[i] = -u[i];
     *best = NAME(least)(*best, -NAME(parted_by)(a, b, u));
 }
 /* Smallest overlap over all normals; 0 if there is none to try (both on one line). */
 static NUMBER NAME(judge_depth)(const NAME(solid) * a, const NAME(solid) * b) {
     NUMBER best = INFINITY;
-    for (int t = 0; t < a->triangles; ++t) NAME(try_normal)(a, b, a->n[t], a->nn[t], &best);
-    for (int t = 0; t < b->triangles; ++t) NAME(try_normal)(a, b, b->n[t], b->nn[t], &best);
+    for (int t = 0; t < a->triangles; ++t)
+        NAME(try_normal)(a, b, a->n[t], a->nn[t], &best);
+    for (int t = 0; t < b->triangles; ++t)
+        NAME(try_normal)(a, b, b->n[t], b->nn[t], &best);
     for (int e = 0; e < a->edges; ++e)
         for (int f = 0; f < b->edges; ++f) {
             NUMBER n[3];
@@ -169,7 +187,8 @@ static NUMBER NAME(size_of)(NUMBER x) {
 /* |distance or -depth of the cores - the given value|. A value <= allowed is taken for an
  * overlap. A depth close to zero may also be a distance: of cores that touch, or of flat ones in
  * one plane. */
-static NUMBER NAME(error_of)(const NAME(solid) * a, const NAME(solid) * b, NUMBER said, NUMBER allowed) {
+static NUMBER NAME(error_of)(const NAME(solid) * a, const NAME(solid) * b, NUMBER said,
+                             NUMBER allowed) {
     const int overlap = !(said > allowed);
     const NUMBER depth = overlap ? NAME(judge_depth)(a, b) : 0, deep = NAME(size_of)(depth + said);
     if (overlap && !(depth < allowed)) return deep;

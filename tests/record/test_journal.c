@@ -18,9 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- an allocator that fails when asked to ------------------------------------------------------------------------ */
+/* --- an allocator that fails when asked to ---------------------------------------------------- */
 #if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -63,13 +64,15 @@ void free(void *p) {
 #define CAN_FAIL 0
 #endif
 
-/* --- files ---------------------------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 static char folder[64], paths[4][128];
 static int make_folder(void **state) {
     (void)state;
-    strcpy(folder, access("/dev/shm", W_OK) ? "/tmp/soa_journal_XXXXXX" : "/dev/shm/soa_journal_XXXXXX");
+    strcpy(folder,
+           access("/dev/shm", W_OK) ? "/tmp/soa_journal_XXXXXX" : "/dev/shm/soa_journal_XXXXXX");
     if (!mkdtemp(folder)) return -1;
-    for (int i = 0; i < 4; ++i) snprintf(paths[i], sizeof paths[i], "%s/%c.soalog", folder, "abcd"[i]);
+    for (int i = 0; i < 4; ++i)
+        snprintf(paths[i], sizeof paths[i], "%s/%c.soalog", folder, "abcd"[i]);
     return 0;
 }
 static int remove_folder(void **state) {
@@ -78,9 +81,11 @@ static int remove_folder(void **state) {
         char name[600];
         glob_t left = {0};
         unlink(paths[i]);
-        snprintf(name, sizeof name, "%s.??????", paths[i]); /* of writers that were killed as they began */
+        /* of writers that were killed as they began */
+        snprintf(name, sizeof name, "%s.??????", paths[i]);
         if (!glob(name, 0, NULL, &left))
-            for (size_t k = 0; k < left.gl_pathc; ++k) unlink(left.gl_pathv[k]);
+            for (size_t k = 0; k < left.gl_pathc; ++k)
+                unlink(left.gl_pathv[k]);
         globfree(&left);
     }
     return rmdir(folder); /* fails if anything else was left */
@@ -114,7 +119,7 @@ static soa_report said;
         if (status_ != SOA_OK) fail_msg("%s: %s: %s", #call, soa_status_text(status_), said.text); \
     } while (0)
 
-/* --- a run: every step follows from its number ---------------------------------------------------------------------- */
+/* --- a run: every step follows from its number ------------------------------------------------ */
 enum { MOST_SIGNALS = 7 };
 typedef struct run {
     int signals;
@@ -123,24 +128,29 @@ typedef struct run {
     int odd; /* NaN, infinities, equal times */
 } run;
 static const char scenario[] = "name: test\nwhat: \xc3\xa4 text with a \0 in it\n";
-static const soa_signal names[MOST_SIGNALS] = {{"arm.q1", "rad"},         {"arm.v1", "rad/s"}, {"energy", "J"},
-                                               {"a.b.c", NULL},           {"x,y", "m \"s\""},  {"arm", ""},
-                                               {"\xce\xb1/\xce\xb2", "1"}};
+static const soa_signal names[MOST_SIGNALS] = {
+    {"arm.q1", "rad"},  {"arm.v1", "rad/s"}, {"energy", "J"},           {"a.b.c", NULL},
+    {"x,y", "m \"s\""}, {"arm", ""},         {"\xce\xb1/\xce\xb2", "1"}};
 static double random_of(long k, int i) {
     dice d = {(uint64_t)k * 1000003u + (uint64_t)i * 7919u + 12345u};
     return roll(&d, -1, 1);
 }
 static double time_of(const run *r, long k) {
-    return 0.001 * (double)(r->odd ? k / 3 * 2 : k) + (r->odd ? 0.0005 * sin(0.001 * (double)(k / 3)) : 0);
+    return 0.001 * (double)(r->odd ? k / 3 * 2 : k) +
+           (r->odd ? 0.0005 * sin(0.001 * (double)(k / 3)) : 0);
 }
 static double value_of(const run *r, long k, int i) {
     const double x = random_of(k, i) * exp(4 * sin(0.001 * (double)k + i));
     if (!r->odd) return x;
     if ((k / 200) % 5 == i) return NAN;
-    return k % 711 == 5 ? INFINITY : k % 913 == 7 ? -INFINITY : k % 3 == 0 ? -0.0 : x;
+    if (k % 711 == 5) return INFINITY;
+    if (k % 913 == 7) return -INFINITY;
+    if (k % 3 == 0) return -0.0;
+    return x;
 }
 static void blob_of(const run *r, long k, uint8_t *blob) {
-    for (size_t i = 0; i < r->blob; ++i) blob[i] = (uint8_t)((size_t)k * 31 + i * 7);
+    for (size_t i = 0; i < r->blob; ++i)
+        blob[i] = (uint8_t)((size_t)k * 31 + i * 7);
     if (r->blob >= 8) put_u64(blob, (uint64_t)k);
 }
 static int event_text(long k, char text[100]) {
@@ -151,7 +161,8 @@ static soa_status step(const run *r, soa_journal *j, long k) {
     double values[MOST_SIGNALS];
     char text[100];
     soa_status s = SOA_OK;
-    for (int i = 0; i < r->signals; ++i) values[i] = value_of(r, k, i);
+    for (int i = 0; i < r->signals; ++i)
+        values[i] = value_of(r, k, i);
     if (r->events_every && k % r->events_every == 3) {
         event_text(k, text);
         s = soa_journal_write_event(j, time_of(r, k) - 0.0001, k % 2 ? "touch" : "release", text);
@@ -172,13 +183,15 @@ static soa_journal *create(const run *r, const char *path) {
 }
 static void write_all(const run *r, const char *path) {
     soa_journal *j = create(r, path);
-    for (long k = 0; k < r->steps; ++k) assert_int_equal(step(r, j, k), SOA_OK);
+    for (long k = 0; k < r->steps; ++k)
+        assert_int_equal(step(r, j, k), SOA_OK);
     FINE(soa_journal_close(j, &said));
 }
 static int same(double a, double b) {
     return memcmp(&a, &b, 8) == 0;
 }
-/* Every sample of the log is that of the run; returns the first that cannot be read (info.samples: none). */
+/* Every sample of the log is that of the run; returns the first that cannot be read (info.samples:
+ * none). */
 static int64_t check_samples(const run *r, soa_log *log) {
     soa_log_info info;
     double t[100], values[100 * MOST_SIGNALS];
@@ -186,7 +199,8 @@ static int64_t check_samples(const run *r, soa_log *log) {
     soa_log_get_info(log, &info);
     soa_status s = SOA_OK;
     for (; s == SOA_OK && done < info.samples; done += got) {
-        s = soa_log_read_samples(log, &(soa_log_range){.first = done, .count = 100}, t, values, &got, NULL);
+        s = soa_log_read_samples(log, &(soa_log_range){.first = done, .count = 100}, t, values,
+                                 &got, NULL);
         for (int64_t k = 0; k < got; ++k) {
             if (!same(t[k], time_of(r, done + k))) fail_msg("time of sample %ld", (long)(done + k));
             for (int i = 0; i < r->signals; ++i)
@@ -218,7 +232,7 @@ static int64_t check_events(const run *r, soa_log *log) {
     return bad;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 static void checksum(void **state) {
     (void)state;
     soai_crc c;
@@ -227,20 +241,23 @@ static void checksum(void **state) {
     assert_int_equal(soai_crc_add(&c, 0, "123456789", 9), 0xe3069283); /* RFC 3720 */
     assert_int_equal(soai_crc_add(&c, 0, zero, 32), 0x8a9136aa);
     dice d = {1};
-    for (int i = 0; i < 300; ++i) data[i] = (uint8_t)roll(&d, 0, 256);
+    for (int i = 0; i < 300; ++i)
+        data[i] = (uint8_t)roll(&d, 0, 256);
     for (size_t n = 0; n <= 300; ++n) {
         soai_crc table = c;
         table.hardware = 0;
         const uint32_t whole = soai_crc_add(&c, 0, data, n);
         assert_int_equal(whole, soai_crc_add(&table, 0, data, n));
-        assert_int_equal(whole, soai_crc_add(&c, soai_crc_add(&table, 0, data, n / 3), data + n / 3, n - n / 3));
+        assert_int_equal(
+            whole, soai_crc_add(&c, soai_crc_add(&table, 0, data, n / 3), data + n / 3, n - n / 3));
     }
 }
 
 static void round_trip(void **state) {
     (void)state;
-    const run runs[] = {{5, 20000, 37, 500, 1000, 0}, {7, 2500, 4, 64, 70000, 1}, {1, 64 * 16 * 16 + 5, 0, 0, 0, 0},
-                        {0, 300, 10, 100, 0, 0},      {3, 0, 0, 0, 0, 0},         {2, 63, 5, 63, 300000, 0}};
+    const run runs[] = {
+        {5, 20000, 37, 500, 1000, 0}, {7, 2500, 4, 64, 70000, 1}, {1, 64 * 16 * 16 + 5, 0, 0, 0, 0},
+        {0, 300, 10, 100, 0, 0},      {3, 0, 0, 0, 0, 0},         {2, 63, 5, 63, 300000, 0}};
     for (size_t c = 0; c < sizeof runs / sizeof *runs; ++c) {
         const run *r = runs + c;
         soa_log *log = NULL;
@@ -256,8 +273,11 @@ static void round_trip(void **state) {
         assert_int_equal(info.torn, 0);
         assert_int_equal(info.bytes, a.size);
         assert_int_equal(info.samples, r->steps);
-        assert_int_equal(info.events, r->events_every ? (r->steps + r->events_every - 1 - 3) / r->events_every : 0);
-        assert_int_equal(info.checkpoints, r->checkpoints_every ? r->steps / r->checkpoints_every : 0);
+        assert_int_equal(info.events, r->events_every
+                                          ? (r->steps + r->events_every - 1 - 3) / r->events_every
+                                          : 0);
+        assert_int_equal(info.checkpoints,
+                         r->checkpoints_every ? r->steps / r->checkpoints_every : 0);
         assert_int_equal(info.scenario_size, sizeof scenario - 1);
         assert_memory_equal(info.scenario, scenario, sizeof scenario);
         assert_string_equal(info.program_version, SOA_VERSION);
@@ -271,7 +291,8 @@ static void round_trip(void **state) {
         assert_int_equal(check_samples(r, log), r->steps);
         assert_int_equal(check_events(r, log), 0);
         if (r->steps) {
-            assert_true(same(info.first, time_of(r, 0)) && same(info.last, time_of(r, r->steps - 1)));
+            assert_true(same(info.first, time_of(r, 0)) &&
+                        same(info.last, time_of(r, r->steps - 1)));
         } else {
             assert_true(isnan(info.first) && isnan(info.last));
         }
@@ -310,7 +331,11 @@ static void round_trip(void **state) {
             assert_int_equal(found, low);
             const int signal = r->signals - 1;
             double values[5], times[5];
-            FINE(soa_log_read_samples(log, &(soa_log_range){.first = k, .count = 5, .signals = &signal, .signal_count = r->signals > 0}, times, values, &got, &said));
+            FINE(soa_log_read_samples(
+                log,
+                &(soa_log_range){
+                    .first = k, .count = 5, .signals = &signal, .signal_count = r->signals > 0},
+                times, values, &got, &said));
             assert_int_equal(got, r->steps - k < 5 ? r->steps - k : 5);
             for (int64_t i = 0; i < got; ++i) {
                 assert_true(same(times[i], time_of(r, k + i)));
@@ -323,16 +348,18 @@ static void round_trip(void **state) {
         FINE(soa_log_find_sample(log, INFINITY, &found, &said));
         assert_int_equal(found, r->steps);
         soa_log_close(log);
-        free(a.data), free(b.data);
+        free(a.data);
+        free(b.data);
     }
 }
 
-static void compare_overview(const run *r, soa_log *log, long steps, const int *signals, int count, double t0,
-                             double t1, int columns) {
+static void compare_overview(const run *r, soa_log *log, long steps, const int *signals, int count,
+                             double t0, double t1, int columns) {
     const size_t n = (size_t)(signals ? count : r->signals) * (size_t)columns;
     double *min = malloc((n + 1) * 8), *max = malloc((n + 1) * 8), *low = malloc((n + 1) * 8),
            *high = malloc((n + 1) * 8);
-    for (size_t i = 0; i < n; ++i) low[i] = high[i] = NAN;
+    for (size_t i = 0; i < n; ++i)
+        low[i] = high[i] = NAN;
     for (long k = 0; k < steps; ++k) {
         const double t = time_of(r, k);
         if (t < t0 || t > t1) continue;
@@ -341,16 +368,27 @@ static void compare_overview(const run *r, soa_log *log, long steps, const int *
         for (int i = 0; i < (signals ? count : r->signals); ++i) {
             const double x = value_of(r, k, signals ? signals[i] : i);
             const size_t at = (size_t)i * (size_t)columns + (size_t)column;
-            if (!isnan(x)) low[at] = fmin(low[at], x), high[at] = fmax(high[at], x);
+            if (!isnan(x)) {
+                low[at] = fmin(low[at], x);
+                high[at] = fmax(high[at], x);
+            }
         }
     }
-    FINE(soa_log_overview(log, &(soa_log_window){.signals = signals, .signal_count = count, .t0 = t0, .t1 = t1, .columns = columns}, min, max, &said));
+    FINE(soa_log_overview(
+        log,
+        &(soa_log_window){
+            .signals = signals, .signal_count = count, .t0 = t0, .t1 = t1, .columns = columns},
+        min, max, &said));
     for (size_t i = 0; i < n; ++i)
         if (!((min[i] == low[i] || (isnan(min[i]) && isnan(low[i]))) &&
               (max[i] == high[i] || (isnan(max[i]) && isnan(high[i])))))
-            fail_msg("overview [%g, %g], %d columns, row %zu column %zu: %g %g, expected %g %g", t0, t1, columns,
-                     i / (size_t)columns, i % (size_t)columns, min[i], max[i], low[i], high[i]);
-    free(min), free(max), free(low), free(high);
+            fail_msg("overview [%g, %g], %d columns, row %zu column %zu: %g %g, expected %g %g", t0,
+                     t1, columns, i / (size_t)columns, i % (size_t)columns, min[i], max[i], low[i],
+                     high[i]);
+    free(min);
+    free(max);
+    free(low);
+    free(high);
 }
 static void overview(void **state) {
     (void)state;
@@ -362,7 +400,8 @@ static void overview(void **state) {
         printf("  seed %ld\n", first_seed());
         for (long k = 0; k < r.steps; ++k) {
             assert_int_equal(step(&r, j, k), SOA_OK);
-            if (k + 1 != 1 && k + 1 != 63 && k + 1 != 64 && k + 1 != 1024 && k + 1 != 5000 && k + 1 != r.steps)
+            if (k + 1 != 1 && k + 1 != 63 && k + 1 != 64 && k + 1 != 1024 && k + 1 != 5000 &&
+                k + 1 != r.steps)
                 continue;
             assert_int_equal(soa_journal_flush(j), SOA_OK);
             if (!log)
@@ -377,7 +416,8 @@ static void overview(void **state) {
             compare_overview(&r, log, k + 1, two, 2, end + 1, end + 2, 3);
             for (int trial = 0; trial < 15; ++trial) {
                 const double a = roll(&d, -0.1, end), b = roll(&d, a, 1.1 * end);
-                compare_overview(&r, log, k + 1, two, 1 + trial % 2, a, b, 1 + (int)roll(&d, 0, trial % 5 ? 60 : 3000));
+                compare_overview(&r, log, k + 1, two, 1 + trial % 2, a, b,
+                                 1 + (int)roll(&d, 0, trial % 5 ? 60 : 3000));
             }
         }
         FINE(soa_journal_close(j, &said));
@@ -385,7 +425,8 @@ static void overview(void **state) {
     }
 }
 
-/* The whole records in the first `size` bytes, found without the library: samples, events, checkpoints, and their end. */
+/* The whole records in the first `size` bytes, found without the library: samples, events,
+ * checkpoints, and their end. */
 typedef struct tally {
     int64_t samples, events, checkpoints, end, complete;
 } tally;
@@ -394,7 +435,9 @@ static tally count_records(const uint8_t *data, size_t size) {
     tally c = {0, 0, 0, (int64_t)at, 0};
     while (at + 16 <= size && at + 16 + padded(get_u32(data + at + 4)) <= size) {
         const uint8_t *p = data + at;
-        c.samples += !memcmp(p, "SMPL", 4), c.events += !memcmp(p, "EVNT", 4), c.checkpoints += !memcmp(p, "CKPT", 4);
+        c.samples += !memcmp(p, "SMPL", 4);
+        c.events += !memcmp(p, "EVNT", 4);
+        c.checkpoints += !memcmp(p, "CKPT", 4);
         c.complete += !memcmp(p, "END.", 4);
         at += 16 + padded(get_u32(p + 4));
         c.end = (int64_t)at;
@@ -431,9 +474,11 @@ static void resume(const run *r, const char *path) {
     soa_journal_get_state(j, &now);
     assert_int_equal(now.samples, k);
     assert_true(blob ? same(now.safe, t) : isnan(now.safe));
-    for (; k < r->steps; ++k) assert_int_equal(step(r, j, k), SOA_OK);
+    for (; k < r->steps; ++k)
+        assert_int_equal(step(r, j, k), SOA_OK);
     FINE(soa_journal_close(j, &said));
-    free(blob), free(text);
+    free(blob);
+    free(text);
 }
 static void expect_same_file(const char *path, bytes whole) {
     bytes b = load(path);
@@ -499,7 +544,8 @@ static void truncated(void **state) {
         soa_log *log = NULL;
         soa_log_info info;
         memcpy(longer, whole.data, keep);
-        for (size_t i = 0; kind && i < more; ++i) longer[keep + i] = (uint8_t)(random_of((long)i, 0) * 128);
+        for (size_t i = 0; kind && i < more; ++i)
+            longer[keep + i] = (uint8_t)(random_of((long)i, 0) * 128);
         FINE(soai_log_open(-1, longer, keep + more, "longer", &log, &said));
         expect_tally(log, count_records(whole.data, keep));
         soa_log_get_info(log, &info);
@@ -510,7 +556,8 @@ static void truncated(void **state) {
     free(whole.data);
 }
 
-/* One byte changed anywhere: what is still given out is right, and if nothing complains everything is there. */
+/* One byte changed anywhere: what is still given out is right, and if nothing complains everything
+ * is there. */
 static void flipped(void **state) {
     (void)state;
     write_all(&small, paths[0]);
@@ -534,11 +581,13 @@ static void flipped(void **state) {
             complaints += check_samples(&small, log) < info.samples;
             complaints += check_events(&small, log) > 0;
             double min[2 * 9], max[2 * 9], t;
-            if (soa_log_overview(log, &(soa_log_window){.t1 = 0.2, .columns = 9}, min, max, NULL) != SOA_OK)
+            if (soa_log_overview(log, &(soa_log_window){.t1 = 0.2, .columns = 9}, min, max, NULL) !=
+                SOA_OK)
                 ++complaints;
             else
                 compare_overview(&small, log, (long)info.samples, NULL, 0, 0, 0.2, 9);
-            if (soa_log_overview(log, &(soa_log_window){.t1 = 1, .columns = 1}, min, max, NULL) != SOA_OK)
+            if (soa_log_overview(log, &(soa_log_window){.t1 = 1, .columns = 1}, min, max, NULL) !=
+                SOA_OK)
                 ++complaints;
             else
                 compare_overview(&small, log, (long)info.samples, NULL, 0, 0, 1, 1);
@@ -555,9 +604,12 @@ static void flipped(void **state) {
             }
             free(blob);
             noticed += complaints > 0;
-            if (!complaints) { /* an older checkpoint, or a link that nobody needed: all that can be asked for is right */
+            /* an older checkpoint, or a link that nobody needed: all that can be asked for is
+             * right */
+            if (!complaints) {
                 size_t record = (size_t)get_u64(whole.data + 16), length = 0;
-                for (; record + (length = 16 + padded(get_u32(whole.data + record + 4))) <= at; record += length) {
+                for (; record + (length = 16 + padded(get_u32(whole.data + record + 4))) <= at;
+                     record += length) {
                 }
                 if (memcmp(whole.data + record, "CKPT", 4))
                     fail_msg("byte %zu changed, in a record %.4s, and nothing noticed", at,
@@ -573,28 +625,33 @@ static void flipped(void **state) {
             size_t size;
             if (soa_journal_reopen(paths[2], &j, &t, &blob, &size, NULL, NULL, NULL) == SOA_OK) {
                 long k = blob ? (long)get_u64(blob) : 0;
-                for (; k < small.steps; ++k) assert_int_equal(step(&small, j, k), SOA_OK);
+                for (; k < small.steps; ++k)
+                    assert_int_equal(step(&small, j, k), SOA_OK);
                 FINE(soa_journal_close(j, &said));
                 whole.data[at] = was;
                 /* equal but for damage before the two last checkpoints, which is kept */
                 bytes b = load(paths[2]);
                 assert_int_equal(b.size, whole.size);
                 size_t differ = 0;
-                for (size_t i = 0; i < b.size; ++i) differ += b.data[i] != whole.data[i];
+                for (size_t i = 0; i < b.size; ++i)
+                    differ += b.data[i] != whole.data[i];
                 assert_true(differ <= 1 && (differ == 0 || b.data[at] != was));
-                free(b.data), free(blob);
+                free(b.data);
+                free(blob);
             } else {
                 assert_true(at < (size_t)get_u64(whole.data + 16) || at < 64);
             }
         }
         whole.data[at] = was;
     }
-    printf("  %zu bytes changed, one at a time: %ld files refused, %ld shorter, %ld noticed in all\n", whole.size,
-           refused_files, shorter, refused_files + noticed);
+    printf(
+        "  %zu bytes changed, one at a time: %ld files refused, %ld shorter, %ld noticed in all\n",
+        whole.size, refused_files, shorter, refused_files + noticed);
     free(whole.data);
 }
 
-/* Numbers changed at random and all checksums made right again: nothing crashes (tests/fuzz/fuzz_journal.c). */
+/* Numbers changed at random and all checksums made right again: nothing crashes
+ * (tests/fuzz/fuzz_journal.c). */
 static void mangled(void **state) {
     (void)state;
     const run two_levels = {1, 1100, 100, 300, 10, 0};
@@ -605,11 +662,13 @@ static void mangled(void **state) {
         write_all(file ? &two_levels : &small, paths[0]);
         bytes whole = load(paths[0]);
         for (int trial = 0; trial < trials >> 2 * file; ++trial) {
-            const size_t size = trial % 4 ? whole.size : (size_t)roll(&d, 0, (double)whole.size + 0.99);
+            const size_t size =
+                trial % 4 ? whole.size : (size_t)roll(&d, 0, (double)whole.size + 0.99);
             uint8_t *copy = malloc(size + 1);
             memcpy(copy, whole.data, size);
             for (int change = (int)roll(&d, 0, 4); change >= 0 && size >= 8; --change) {
-                static const uint64_t odd[] = {0, 1, 8, 63, 64, 0x7fffffff, 0xffffffff, UINT64_MAX, 0x7ff0000000000000};
+                static const uint64_t odd[] = {
+                    0, 1, 8, 63, 64, 0x7fffffff, 0xffffffff, UINT64_MAX, 0x7ff0000000000000};
                 size_t at = (size_t)roll(&d, 0, (double)size - 7.01);
                 if (trial % 2) at &= ~(size_t)7;
                 const uint64_t old = get_u64(copy + at);
@@ -651,7 +710,9 @@ static void killed(void **state) {
             size_t size;
             long k = 0;
             if (fresh) {
-                if (soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, r.signals, &j, NULL)) _exit(2);
+                if (soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, r.signals,
+                                       &j, NULL))
+                    _exit(2);
             } else {
                 if (soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, NULL)) _exit(3);
                 if (blob) k = (long)get_u64(blob);
@@ -663,7 +724,12 @@ static void killed(void **state) {
             _exit(soa_journal_close(j, NULL) == SOA_OK ? 0 : 6);
         }
         int status;
-        const double wait = kills < wanted ? roll(&d, 0, roll(&d, 0, 1) < 0.5 ? 2e-3 : 20e-3) : 60;
+        double wait;
+        if (kills < wanted) {
+            wait = roll(&d, 0, roll(&d, 0, 1) < 0.5 ? 2e-3 : 20e-3);
+        } else {
+            wait = 60;
+        }
         if (wait < 1) {
             nanosleep(&(struct timespec){0, (long)(wait * 1e9)}, NULL);
             kill(child, SIGKILL);
@@ -692,9 +758,9 @@ static void killed(void **state) {
             assert_true(access(paths[1], F_OK) != 0);
         }
     }
-    printf(
-        "  seed %ld: %ld kills, %ld of them of a run that had gone on, %ld runs ended, all with the same %zu bytes\n",
-        first_seed(), kills, resumed, finished, whole.size);
+    printf("  seed %ld: %ld kills, %ld of them of a run that had gone on, %ld runs ended, all with "
+           "the same %zu bytes\n",
+           first_seed(), kills, resumed, finished, whole.size);
     free(whole.data);
 }
 
@@ -714,7 +780,8 @@ static void full_disk(void **state) {
         const struct rlimit limit = {most, before.rlim_max};
         unlink(paths[1]);
         setrlimit(RLIMIT_FSIZE, &limit);
-        soa_status s = soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, r.signals, &j, &report);
+        soa_status s = soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, r.signals,
+                                          &j, &report);
         if (s != SOA_OK) {
             setrlimit(RLIMIT_FSIZE, &before);
             assert_int_equal(s, SOA_E_FILE);
@@ -723,7 +790,8 @@ static void full_disk(void **state) {
             continue;
         }
         long k = 0;
-        for (; k < r.steps && s == SOA_OK; ++k) s = step(&r, j, k);
+        for (; k < r.steps && s == SOA_OK; ++k)
+            s = step(&r, j, k);
         soa_journal_state now;
         if (s == SOA_OK)
             s = soa_journal_close(j, &report);
@@ -737,7 +805,8 @@ static void full_disk(void **state) {
             s = soa_journal_close(j, &report);
             assert_string_equal(report.text, now.text);
             assert_non_null(strstr(now.text, strerror(EFBIG)));
-            assert_non_null(strstr(now.text, safe ? "safe up to the checkpoint at t = " : "no checkpoint"));
+            assert_non_null(
+                strstr(now.text, safe ? "safe up to the checkpoint at t = " : "no checkpoint"));
         }
         setrlimit(RLIMIT_FSIZE, &before);
         assert_int_equal(s, SOA_E_FILE);
@@ -757,7 +826,8 @@ static void full_disk(void **state) {
     printf("  the last one said: %s\n", report.text);
     free(whole.data);
     if (access("/dev/full", W_OK) == 0) {
-        assert_int_equal(soa_journal_create("/dev/full", NULL, 0, names, 2, &j, &report), SOA_E_FILE);
+        assert_int_equal(soa_journal_create("/dev/full", NULL, 0, names, 2, &j, &report),
+                         SOA_E_FILE);
         assert_non_null(strstr(report.text, strerror(ENOSPC)));
         struct stat about;
         assert_true(stat("/dev/full", &about) == 0 && S_ISCHR(about.st_mode));
@@ -767,7 +837,8 @@ static void full_disk(void **state) {
 static void followed(void **state) {
     (void)state;
     const run r = {3, 3000, 7, 100, 3000, 0};
-    int seen_so_far[2]; /* a byte for every 300 samples seen: the writer waits for it, so the reader sees it grow */
+    /* a byte for every 300 samples seen: the writer waits for it, so the reader sees it grow */
+    int seen_so_far[2];
     assert_int_equal(pipe(seen_so_far), 0);
     unlink(paths[1]);
     fflush(stdout);
@@ -777,7 +848,8 @@ static void followed(void **state) {
         soa_journal *j = NULL;
         char byte;
         close(seen_so_far[1]);
-        if (soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, r.signals, &j, NULL)) _exit(2);
+        if (soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, r.signals, &j, NULL))
+            _exit(2);
         for (long k = 0; k < r.steps; ++k) {
             if (step(&r, j, k) != SOA_OK) _exit(4);
             if (k % 10 == 0 && soa_journal_flush(j) != SOA_OK) _exit(5);
@@ -800,14 +872,17 @@ static void followed(void **state) {
         while (seen < info.samples) { /* only what is new */
             double t[64], values[64 * 3];
             int64_t got;
-            FINE(soa_log_read_samples(log, &(soa_log_range){.first = seen, .count = 64}, t, values, &got, &said));
+            FINE(soa_log_read_samples(log, &(soa_log_range){.first = seen, .count = 64}, t, values,
+                                      &got, &said));
             assert_true(got > 0);
             for (int64_t k = 0; k < got; ++k, ++seen) {
                 assert_true(same(t[k], time_of(&r, seen)));
-                for (int i = 0; i < 3; ++i) assert_true(same(values[3 * k + i], value_of(&r, seen, i)));
+                for (int i = 0; i < 3; ++i)
+                    assert_true(same(values[3 * k + i], value_of(&r, seen, i)));
             }
         }
-        for (; 300 * (told + 1) <= seen + 9; ++told) /* the last flush of 300 is after their 291st */
+        /* the last flush of 300 is after their 291st */
+        for (; 300 * (told + 1) <= seen + 9; ++told)
             assert_int_equal(write(seen_so_far[1], "", 1), 1);
         if (info.events && looks % 10 == 0) assert_int_equal(check_events(&r, log), 0);
         if (gone) {
@@ -817,7 +892,8 @@ static void followed(void **state) {
         assert_true(looks < 1000000);
         nanosleep(&(struct timespec){0, 500000}, NULL);
     }
-    close(seen_so_far[0]), close(seen_so_far[1]); /* both were open till now: a byte too many harms nobody */
+    close(seen_so_far[0]);
+    close(seen_so_far[1]); /* both were open till now: a byte too many harms nobody */
     assert_int_equal(info.complete, 1);
     assert_int_equal(seen, r.steps);
     assert_true(changes >= 8); /* nine waits, the first perhaps over when the log was opened */
@@ -849,21 +925,26 @@ static void refusals(void **state) {
     size_t size;
     int64_t got;
     static char long_name[400], long_text[70000];
-    memset(long_name, 'x', sizeof long_name - 1), memset(long_text, 'x', sizeof long_text - 1);
-    const soa_signal bad[][2] = {{{"a", ""}, {"a", ""}},   {{"a", ""}, {"", ""}},      {{"a", ""}, {NULL, ""}},
-                                 {{"a", ""}, {"b\n", ""}}, {{"a", ""}, {"b", "\x7f"}}, {{"a", ""}, {long_name, ""}}};
+    memset(long_name, 'x', sizeof long_name - 1);
+    memset(long_text, 'x', sizeof long_text - 1);
+    const soa_signal bad[][2] = {{{"a", ""}, {"a", ""}},     {{"a", ""}, {"", ""}},
+                                 {{"a", ""}, {NULL, ""}},    {{"a", ""}, {"b\n", ""}},
+                                 {{"a", ""}, {"b", "\x7f"}}, {{"a", ""}, {long_name, ""}}};
     unlink(paths[0]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
         assert_int_equal(soa_journal_create(paths[0], NULL, 0, bad[i], 2, &j, &report), SOA_E_NAME);
     assert_int_equal(soa_journal_create(NULL, NULL, 0, names, 2, &j, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_create(paths[0], NULL, 5, names, 2, &j, NULL), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_create(paths[0], NULL, 0, names, -1, &j, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_create("/nonexistent/x", NULL, 0, names, 2, &j, &report), SOA_E_FILE);
+    assert_int_equal(soa_journal_create("/nonexistent/x", NULL, 0, names, 2, &j, &report),
+                     SOA_E_FILE);
     assert_int_equal(soa_journal_create(folder, NULL, 0, names, 2, &j, &report), SOA_E_FILE);
     assert_true(access(paths[0], F_OK) != 0);
     FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
-    assert_int_equal(soa_journal_create(paths[0], "s", 1, names, 3, &other, &report), SOA_E_FILE); /* it has a writer */
-    assert_int_equal(soa_journal_reopen(paths[0], &other, &t, &blob, &size, NULL, NULL, &report), SOA_E_FILE);
+    /* it has a writer */
+    assert_int_equal(soa_journal_create(paths[0], "s", 1, names, 3, &other, &report), SOA_E_FILE);
+    assert_int_equal(soa_journal_reopen(paths[0], &other, &t, &blob, &size, NULL, NULL, &report),
+                     SOA_E_FILE);
     assert_non_null(strstr(report.text, "another"));
     assert_int_equal(soa_journal_write_sample(j, NAN, values), SOA_E_NOT_FINITE);
     assert_int_equal(soa_journal_write_sample(j, 1, NULL), SOA_E_ARGUMENT);
@@ -892,7 +973,8 @@ static void refusals(void **state) {
     assert_int_equal(soa_log_open("/dev/null", &log, &report), SOA_E_FILE);
     store(paths[1], (const uint8_t *)long_text, 5000);
     assert_int_equal(soa_log_open(paths[1], &log, &report), SOA_E_FORMAT);
-    assert_int_equal(soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, &report), SOA_E_FORMAT);
+    assert_int_equal(soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, &report),
+                     SOA_E_FORMAT);
     bytes b = load(paths[1]);
     assert_int_equal(b.size, 5000);
     free(b.data);
@@ -903,14 +985,29 @@ static void refusals(void **state) {
     assert_int_equal(soa_log_read_event(log, 1, &event, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_log_read_event(log, -1, &event, &report), SOA_E_ARGUMENT);
     const int none[1] = {3};
-    assert_int_equal(soa_log_read_samples(log, &(soa_log_range){.count = 1, .signals = none, .signal_count = 1}, &t, values, &got, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_read_samples(log, &(soa_log_range){.first = -1, .count = 1}, &t, values, &got, &report), SOA_E_ARGUMENT);
-    FINE(soa_log_read_samples(log, &(soa_log_range){.first = 2, .count = 1}, &t, values, &got, &said));
+    assert_int_equal(
+        soa_log_read_samples(log, &(soa_log_range){.count = 1, .signals = none, .signal_count = 1},
+                             &t, values, &got, &report),
+        SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_read_samples(log, &(soa_log_range){.first = -1, .count = 1}, &t,
+                                          values, &got, &report),
+                     SOA_E_ARGUMENT);
+    FINE(soa_log_read_samples(log, &(soa_log_range){.first = 2, .count = 1}, &t, values, &got,
+                              &said));
     assert_int_equal(got, 0);
-    assert_int_equal(soa_log_overview(log, &(soa_log_window){.signals = none, .signal_count = 1, .t1 = 1, .columns = 1}, min, max, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t0 = 1, .columns = 1}, min, max, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t1 = NAN, .columns = 1}, min, max, &report), SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t1 = 1}, min, max, &report), SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_log_overview(
+            log, &(soa_log_window){.signals = none, .signal_count = 1, .t1 = 1, .columns = 1}, min,
+            max, &report),
+        SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_log_overview(log, &(soa_log_window){.t0 = 1, .columns = 1}, min, max, &report),
+        SOA_E_ARGUMENT);
+    assert_int_equal(
+        soa_log_overview(log, &(soa_log_window){.t1 = NAN, .columns = 1}, min, max, &report),
+        SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t1 = 1}, min, max, &report),
+                     SOA_E_ARGUMENT);
     soa_log_close(log);
     soa_log_close(NULL);
     assert_int_equal(soa_journal_close(NULL, NULL), SOA_OK);
@@ -933,13 +1030,20 @@ static void csv_reads_back(void **state) {
     soa_export_options options = soa_export_options_default();
     for (int part = 0; part < 2; ++part) {
         const int picked[2] = {4, 0};
-        if (part) options.from = 0.3, options.to = time_of(&r, 900), options.signals = picked, options.signal_count = 2;
+        if (part) {
+            options.from = 0.3;
+            options.to = time_of(&r, 900);
+            options.signals = picked;
+            options.signal_count = 2;
+        }
         FINE(soa_log_export_csv(log, paths[1], &options, &said));
         FILE *f = fopen(paths[1], "r");
         char line[1000];
         assert_non_null(fgets(line, sizeof line, f));
-        assert_string_equal(line, part ? "t [s],\"x,y [m \"\"s\"\"]\",arm.q1 [rad]\n"
-                                       : "t [s],arm.q1 [rad],arm.v1 [rad/s],energy [J],a.b.c,\"x,y [m \"\"s\"\"]\"\n");
+        assert_string_equal(
+            line,
+            part ? "t [s],\"x,y [m \"\"s\"\"]\",arm.q1 [rad]\n"
+                 : "t [s],arm.q1 [rad],arm.v1 [rad/s],energy [J],a.b.c,\"x,y [m \"\"s\"\"]\"\n");
         for (long k = 0; k < r.steps; ++k) {
             if (!(time_of(&r, k) >= options.from && time_of(&r, k) <= options.to)) continue;
             assert_non_null(fgets(line, sizeof line, f));
@@ -959,7 +1063,8 @@ static void csv_reads_back(void **state) {
     bytes before = load(paths[1]);
     struct rlimit limit, small_limit;
     getrlimit(RLIMIT_FSIZE, &limit);
-    small_limit = limit, small_limit.rlim_cur = 5000;
+    small_limit = limit;
+    small_limit.rlim_cur = 5000;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small_limit);
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -997,8 +1102,11 @@ static void memory(void **state) {
             if (what >= 3 && !log) FINE(soa_log_open(paths[0], &log, &said));
             const long before = live;
             until_failure = n;
-            if (what == 0) s = soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, 3, &j, &report);
-            if (what == 1) s = soa_journal_reopen(paths[0], &j, &t, &blob, &size, &text, NULL, &report);
+            if (what == 0)
+                s = soa_journal_create(paths[1], scenario, sizeof scenario - 1, names, 3, &j,
+                                       &report);
+            if (what == 1)
+                s = soa_journal_reopen(paths[0], &j, &t, &blob, &size, &text, NULL, &report);
             if (what == 2) s = soa_log_open(paths[0], &log, &report);
             if (what == 3) s = soa_log_read_event(log, 5, &event, &report);
             if (what == 4) s = soa_log_export_csv(log, paths[1], NULL, &report);
@@ -1006,15 +1114,23 @@ static void memory(void **state) {
             until_failure = -1;
             if (s == SOA_OK && !missed) {
                 if (what < 2) soa_journal_abandon(j, NULL);
-                if (what == 1) free(blob), free(text);
+                if (what == 1) {
+                    free(blob);
+                    free(text);
+                }
                 if (what == 1) store(paths[0], whole.data, whole.size);
-                if (what == 2) soa_log_close(log), log = NULL;
+                if (what == 2) {
+                    soa_log_close(log);
+                    log = NULL;
+                }
                 break;
             }
             if (s == SOA_OK) fail_msg("case %d: allocation %ld refused and not missed", what, n);
             if (s != SOA_E_MEMORY)
-                fail_msg("case %d, allocation %ld: %s: %s", what, n, soa_status_text(s), report.text);
-            if (live != before) fail_msg("case %d, allocation %ld: %ld leaked", what, n, live - before);
+                fail_msg("case %d, allocation %ld: %s: %s", what, n, soa_status_text(s),
+                         report.text);
+            if (live != before)
+                fail_msg("case %d, allocation %ld: %ld leaked", what, n, live - before);
             assert_true(j == NULL && report.text[0]);
             if (what == 1) expect_same_file(paths[0], whole);
             assert_true(n < 1000);
@@ -1030,7 +1146,8 @@ static void memory(void **state) {
     for (int k = 0; k < 3000; ++k) {
         assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
         if (k % 10 == 0) assert_int_equal(soa_journal_write_event(j, k, "kind", "text"), SOA_OK);
-        if (k % 500 == 0) assert_int_equal(soa_journal_write_checkpoint(j, k, big, sizeof big), SOA_OK);
+        if (k % 500 == 0)
+            assert_int_equal(soa_journal_write_checkpoint(j, k, big, sizeof big), SOA_OK);
     }
     assert_int_equal(soa_journal_flush(j), SOA_OK);
     assert_int_equal(calls, before);
@@ -1041,7 +1158,8 @@ static void memory(void **state) {
 #endif
 }
 
-/* A new journal replaces an older file when something is recorded, and not before; links stay links. */
+/* A new journal replaces an older file when something is recorded, and not before; links stay
+ * links. */
 static void replaced(void **state) {
     (void)state;
     const double values[3] = {1, 2, 3};
@@ -1056,13 +1174,16 @@ static void replaced(void **state) {
     for (int samples = 0; samples < 3; ++samples) {
         FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
         expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
-        assert_int_equal(soa_journal_create(paths[1], "s", 1, names, 3, &other, &report), SOA_E_FILE);
+        assert_int_equal(soa_journal_create(paths[1], "s", 1, names, 3, &other, &report),
+                         SOA_E_FILE);
         assert_non_null(strstr(report.text, "another process"));
-        for (int k = 0; k < samples; ++k) assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
+        for (int k = 0; k < samples; ++k)
+            assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
         soa_journal_get_state(j, &about);
         assert_int_equal(about.pending, 1);
         FINE(soa_journal_abandon(j, &said));
-        if (samples < 2) expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
+        if (samples < 2)
+            expect_same_file(paths[1], (bytes){(uint8_t *)(uintptr_t)mine, sizeof mine});
     }
     soa_log *log = NULL;
     soa_log_info info;
@@ -1084,11 +1205,13 @@ static void replaced(void **state) {
     unlink(paths[0]);
 }
 
-/* What others do to the file while it is written is noticed at the next checkpoint, or at the end. */
+/* What others do to the file while it is written is noticed at the next checkpoint, or at the
+ * end. */
 static void disturbed(void **state) {
     (void)state;
-    static const char *const messages[] = {"was removed",   "was moved",     "is another file now",
-                                           "was cut short", "was cut short", "was written by something else"};
+    static const char *const messages[] = {"was removed",         "was moved",
+                                           "is another file now", "was cut short",
+                                           "was cut short",       "was written by something else"};
     enum { REMOVED, MOVED, REPLACED, EMPTIED, CUT, GROWN, CASES };
     const double values[3] = {1, 2, 3};
     for (int what = 0; what < CASES; ++what)
@@ -1099,9 +1222,11 @@ static void disturbed(void **state) {
                 double t = 0;
                 void *blob = NULL;
                 size_t size = 0;
-                unlink(paths[1]), unlink(paths[2]);
+                unlink(paths[1]);
+                unlink(paths[2]);
                 FINE(soa_journal_create(paths[1], "s", 1, names, 3, &j, &said));
-                for (int k = 0; k < 1000; ++k) assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
+                for (int k = 0; k < 1000; ++k)
+                    assert_int_equal(soa_journal_write_sample(j, k, values), SOA_OK);
                 assert_int_equal(soa_journal_write_checkpoint(j, 1000, "xy", 2), SOA_OK);
                 if (resumed) {
                     FINE(soa_journal_abandon(j, &said));
@@ -1109,7 +1234,8 @@ static void disturbed(void **state) {
                     free(blob);
                 }
                 if (what == REMOVED) assert_int_equal(unlink(paths[1]), 0);
-                if (what == MOVED || what == REPLACED) assert_int_equal(rename(paths[1], paths[2]), 0);
+                if (what == MOVED || what == REPLACED)
+                    assert_int_equal(rename(paths[1], paths[2]), 0);
                 if (what == REPLACED) store(paths[1], (const uint8_t *)"new", 3);
                 if (what == EMPTIED) assert_int_equal(truncate(paths[1], 0), 0);
                 if (what == CUT) assert_int_equal(truncate(paths[1], 20000), 0);
@@ -1125,7 +1251,8 @@ static void disturbed(void **state) {
                 if (!at_end) assert_int_equal(s, SOA_E_FILE);
                 s = soa_journal_close(j, &report);
                 assert_int_equal(s, SOA_E_FILE);
-                if (!strstr(report.text, messages[what])) fail_msg("case %d: %s", what, report.text);
+                if (!strstr(report.text, messages[what]))
+                    fail_msg("case %d: %s", what, report.text);
             }
     unlink(paths[2]);
     soa_journal *j = NULL; /* a name that we remove ourselves is none */

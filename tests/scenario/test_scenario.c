@@ -30,13 +30,15 @@ static void near_(double found, double expected, const char *what, int line) {
         fail_msg("line %d: %s is %.17g, expected %.17g", line, what, found, expected);
 }
 #define near(found, expected) near_(found, expected, #found, __LINE__)
-static void all_near_(const double *found, int n, const double *expected, const char *what, int line) {
-    for (int i = 0; i < n; ++i) near_(found[i], expected[i], what, line);
+static void all_near_(const double *found, int n, const double *expected, const char *what,
+                      int line) {
+    for (int i = 0; i < n; ++i)
+        near_(found[i], expected[i], what, line);
 }
 #define all_near(found, n, ...) all_near_(found, n, (const double[]){__VA_ARGS__}, #found, __LINE__)
 #define same(found, expected) assert_string_equal(found, expected)
-static void placed_(const soa_frame *frame, double roll, double pitch, double yaw, double x, double y, double z,
-                    int line) {
+static void placed_(const soa_frame *frame, double roll, double pitch, double yaw, double x,
+                    double y, double z, int line) {
     soa_frame e = soa_frame_from_rpy(roll, pitch, yaw, x, y, z);
     all_near_(frame->R, 9, e.R, "rotation", line);
     all_near_(frame->p, 3, e.p, "position", line);
@@ -48,7 +50,7 @@ static void placed_(const soa_frame *frame, double roll, double pitch, double ya
         assert_int_equal((thing).column, c); \
     } while (0)
 
-/* --- the example, field by field ---------------------------------------------------------------------------------- */
+/* --- the example, field by field -------------------------------------------------------------- */
 static void test_parts(const soa_scenario *s) {
     assert_int_equal(s->part_count, 6);
     const soa_part *p = s->parts;
@@ -235,7 +237,8 @@ static void test_constraints(const soa_scenario *s) {
     near(c[5].value, -5e-3);
     assert_int_equal(c[6].kind, SOA_DISC);
     near(c[6].value, 0.1);
-    for (int i = 0; i < 7; ++i) assert_int_equal(c[i].frame1 | c[i].frame2, 0);
+    for (int i = 0; i < 7; ++i)
+        assert_int_equal(c[i].frame1 | c[i].frame2, 0);
 
     assert_int_equal(s->spring_count, 1);
     same(s->springs[0].name, "tie");
@@ -395,7 +398,8 @@ static void test_rest(const soa_scenario *s) {
     near(s->variations[2].high, RADIANS(1));
     near(s->variations[3].low, 0.09);
     near(s->variations[5].high, 0.004);
-    assert_true(s->source_size > 4000 && strlen(s->source) == s->source_size && s->source[0] == '#');
+    assert_true(s->source_size > 4000 && strlen(s->source) == s->source_size &&
+                s->source[0] == '#');
 }
 
 static void test_example(void **state) {
@@ -414,7 +418,7 @@ static void test_example(void **state) {
     soa_scenario_free(NULL);
 }
 
-/* --- defaults and ways to write ----------------------------------------------------------------------------------- */
+/* --- defaults and ways to write --------------------------------------------------------------- */
 static void test_defaults(void **state) {
     (void)state;
     soa_scenario s = parse("parts: [{name: a, model: b.urdf}]\n"), d = soa_scenario_default("t");
@@ -429,11 +433,15 @@ static void test_defaults(void **state) {
     assert_true(memcmp(&s.integration, &d.integration, sizeof d.integration) == 0);
     assert_true(memcmp(&s.recording, &d.recording, sizeof d.recording) == 0);
     assert_null(s.success.object);
-    assert_int_equal(s.shape_count + s.contact_count + s.constraint_count + s.disturbance_count + s.variation_count, 0);
+    assert_int_equal(s.shape_count + s.contact_count + s.constraint_count + s.disturbance_count +
+                         s.variation_count,
+                     0);
     soa_scenario_free(&s);
 
-    s = parse(PARTS "shapes:\ncontacts:\nconstraints: []\ndisturbances: ~\ncontrol:\nintegration:\nrecording: "
-                    "null\nsuccess:\nsweep:\n");
+    s = parse(
+        PARTS
+        "shapes:\ncontacts:\nconstraints: []\ndisturbances: ~\ncontrol:\nintegration:\nrecording: "
+        "null\nsuccess:\nsweep:\n");
     assert_int_equal(s.part_count, 2); /* nothing after a key is as if it were not there */
     soa_scenario_free(&s);
 
@@ -491,16 +499,17 @@ static void test_units(void **state) {
         snprintf(text, sizeof text, PART("name: a, model: b, positions: {j: %s}"), rows[i].text);
         soa_scenario s = parse(text);
         if (s.parts[0].positions[0].value != rows[i].value)
-            fail_msg("'%s' is %.17g, expected %.17g", rows[i].text, s.parts[0].positions[0].value, rows[i].value);
+            fail_msg("'%s' is %.17g, expected %.17g", rows[i].text, s.parts[0].positions[0].value,
+                     rows[i].value);
         soa_scenario_free(&s);
     }
-    static const char *const others[] = {
-        "duration: 40 s\n",
-        "duration: 2 min\n",
-        "duration: 1500 ms\n",
-        "gravity: [0, 0, -1.62 m/s^2]\n",
-        "control: {rate: 1 kHz}\n",
-        "disturbances: [{frame: sat, duration: 1, torque: [1 Nm, 0, 2 N m], force: [1 kN, 0, 0]}]\n"};
+    static const char *const others[] = {"duration: 40 s\n",
+                                         "duration: 2 min\n",
+                                         "duration: 1500 ms\n",
+                                         "gravity: [0, 0, -1.62 m/s^2]\n",
+                                         "control: {rate: 1 kHz}\n",
+                                         "disturbances: [{frame: sat, duration: 1, torque: [1 Nm, "
+                                         "0, 2 N m], force: [1 kN, 0, 0]}]\n"};
     for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
         char text[400];
         snprintf(text, sizeof text, PARTS "%s", others[i]);
@@ -527,9 +536,10 @@ static void test_locale(void **state) {
 
 static void test_yaml(void **state) {
     (void)state;
-    soa_scenario s =
-        parse("\357\273\277%YAML 1.2\n---\nparts: # a comment\n- name: \"a\\x62\"\r\n  model: &m 'it''s.urdf'\n"
-              "- {name: c, model: *m}\n- name: d\n  model: >-\n    two\n    lines\ntext: |\n  first\n  second\n...\n");
+    soa_scenario s = parse("\357\273\277%YAML 1.2\n---\nparts: # a comment\n- name: \"a\\x62\"\r\n "
+                           " model: &m 'it''s.urdf'\n"
+                           "- {name: c, model: *m}\n- name: d\n  model: >-\n    two\n    "
+                           "lines\ntext: |\n  first\n  second\n...\n");
     assert_int_equal(s.part_count, 3);
     same(s.parts[0].name, "ab");
     same(s.parts[0].model, "it's.urdf");
@@ -538,7 +548,8 @@ static void test_yaml(void **state) {
     same(s.text, "first\nsecond\n");
     soa_scenario_free(&s);
     /* << with a list: the first that has a key counts, the map's own before all */
-    s = parse("parts:\n- &a {name: a, model: x, effort: 1}\n- &b {name: b, model: y, effort: 2, mass_scale: 3}\n"
+    s = parse("parts:\n- &a {name: a, model: x, effort: 1}\n- &b {name: b, model: y, effort: 2, "
+              "mass_scale: 3}\n"
               "- {<<: [*a, *b], name: c}\n");
     same(s.parts[2].name, "c");
     same(s.parts[2].model, "x");
@@ -547,8 +558,9 @@ static void test_yaml(void **state) {
     soa_scenario_free(&s);
 }
 
-/* --- every key ------------------------------------------------------------------------------------------------------- */
-/* Whether a place in a file, as a path without numbers ("parts[].frames[].at"), belongs to a section of keys. */
+/* --- every key -------------------------------------------------------------------------------- */
+/* Whether a place in a file, as a path without numbers ("parts[].frames[].at"), belongs to a
+ * section of keys. */
 static int is_section(const char *path, const char *section) {
     static const struct {
         const char *section, *path; /* the path's end; "=" before it: the whole path */
@@ -597,7 +609,8 @@ static int is_section(const char *path, const char *section) {
     return 0;
 }
 /* How often a key of a section is in the tree of a file. */
-static int count_key(const soai_node *node, const char *path, const char *section, const char *key) {
+static int count_key(const soai_node *node, const char *path, const char *section,
+                     const char *key) {
     int count = 0;
     char below[200];
     for (int i = 0; node->type != SOAI_SCALAR && i < node->count; ++i) {
@@ -624,17 +637,18 @@ static char *text_of(const char *path, size_t *size) {
 }
 /* The chapter of docs/scenarios.md that explains a section. */
 static char *chapter_of(const char *docs, const char *section) {
-    static const char *const chapters[][2] = {{"scenario", "## Top level"},      {"place", "## How things are written"},
-                                              {"parts", "## `parts`"},           {"body", "## `parts`"},
-                                              {"frames", "## `parts`"},          {"twist", "## `parts`"},
-                                              {"size", "## `shapes`"},           {"shapes", "## `shapes`"},
-                                              {"contacts", "## `contacts`"},     {"constraints", "## `constraints`"},
-                                              {"springs", "## `springs`"},       {"disturbances", "## `disturbances`"},
-                                              {"control", "## `control`"},       {"estimate", "## `control`"},
-                                              {"sensors", "## `control`"},       {"phases", "## `control`"},
-                                              {"actions", "## `control`"},       {"next", "## `control`"},
-                                              {"when", "## `control`"},          {"integration", "## `integration`"},
-                                              {"recording", "## `integration`"}, {"success", "## `success`"}};
+    static const char *const chapters[][2] = {
+        {"scenario", "## Top level"},      {"place", "## How things are written"},
+        {"parts", "## `parts`"},           {"body", "## `parts`"},
+        {"frames", "## `parts`"},          {"twist", "## `parts`"},
+        {"size", "## `shapes`"},           {"shapes", "## `shapes`"},
+        {"contacts", "## `contacts`"},     {"constraints", "## `constraints`"},
+        {"springs", "## `springs`"},       {"disturbances", "## `disturbances`"},
+        {"control", "## `control`"},       {"estimate", "## `control`"},
+        {"sensors", "## `control`"},       {"phases", "## `control`"},
+        {"actions", "## `control`"},       {"next", "## `control`"},
+        {"when", "## `control`"},          {"integration", "## `integration`"},
+        {"recording", "## `integration`"}, {"success", "## `success`"}};
     for (size_t k = 0; k < sizeof chapters / sizeof *chapters; ++k) {
         if (strcmp(chapters[k][0], section) != 0) continue;
         const char *start = strstr(docs, chapters[k][1]);
@@ -652,12 +666,16 @@ static int names_key(const char *chapter, const char *key) {
     for (const char *c = chapter; *c; ++c) {
         if (*c == '`') code = !code;
         if (*c == '\n' && c[1] == '\n') code = 0;
-        const int begins = c > chapter && !isalnum((unsigned char)c[-1]) && c[-1] != '_' && c[-1] != '.';
-        if (code && begins && strncmp(c, key, n) == 0 && !isalnum((unsigned char)c[n]) && c[n] != '_') return 1;
+        const int begins =
+            c > chapter && !isalnum((unsigned char)c[-1]) && c[-1] != '_' && c[-1] != '.';
+        if (code && begins && strncmp(c, key, n) == 0 && !isalnum((unsigned char)c[n]) &&
+            c[n] != '_')
+            return 1;
     }
     return 0;
 }
-/* The reader's own tables against the example, which has every key, and the documentation, which explains every key. */
+/* The reader's own tables against the example, which has every key, and the documentation, which
+ * explains every key. */
 static void test_every_key(void **state) {
     (void)state;
     size_t size = 0;
@@ -704,17 +722,21 @@ static void test_all_keys_listed(void **state) {
         {"disturbances", "parts:\n- {name: a, model: b}\ndisturbances:\n- {zzzzzz: 1}\n"},
         {"integration", "parts:\n- {name: a, model: b}\nintegration: {zzzzzz: 1}\n"},
         {"success", "parts:\n- {name: a, model: b}\nsuccess: {zzzzzz: 1}\n"},
-        {"actions", "parts:\n- {name: a, model: b}\ncontrol: {phases: [{name: p, actions: [{zzzzzz: 1}]}]}\n"}};
+        {"actions", "parts:\n- {name: a, model: b}\ncontrol: {phases: [{name: p, actions: "
+                    "[{zzzzzz: 1}]}]}\n"}};
     for (size_t k = 0; k < sizeof unknown / sizeof *unknown; ++k) {
         soa_scenario s;
         soa_report report;
         const char *name = "a-file-whose-name-is-rather-long-and-is-shown-in-every-message.yaml";
-        assert_int_equal(soa_scenario_parse(unknown[k].text, strlen(unknown[k].text), name, &s, &report), SOA_E_NAME);
+        assert_int_equal(
+            soa_scenario_parse(unknown[k].text, strlen(unknown[k].text), name, &s, &report),
+            SOA_E_NAME);
         const char *list = strstr(report.text, "expected one of ");
         if (!list) fail_msg("%s", report.text);
         list += strlen("expected one of ");
         int listed = 1, keys = 0;
-        for (const char *c = list; *c; ++c) listed += *c == ',';
+        for (const char *c = list; *c; ++c)
+            listed += *c == ',';
         const char *key, *section = NULL;
         for (int i = 0; (key = soa_scenario_key(i, &section)); ++i) {
             if (strcmp(section, unknown[k].section) != 0) continue;
@@ -729,7 +751,7 @@ static void test_all_keys_listed(void **state) {
     }
 }
 
-/* --- mistakes ------------------------------------------------------------------------------------------------------- */
+/* --- mistakes --------------------------------------------------------------------------------- */
 static void test_mistakes(void **state) {
     (void)state;
     int wrong = 0, count = (int)(sizeof mistakes / sizeof *mistakes);
@@ -742,12 +764,13 @@ static void test_mistakes(void **state) {
         char expected[sizeof report.text];
         snprintf(expected, sizeof expected, "t.yaml:%d:%d: %s", m->line, m->column, m->answer);
         soa_status status = soa_scenario_parse(m->text, strlen(m->text), "t.yaml", &s, &report);
-        if (status == m->status && report.status == status && report.line == m->line && report.body == -1 &&
-            strcmp(report.text, expected) == 0 && memcmp(&s, &before, sizeof s) == 0 &&
+        if (status == m->status && report.status == status && report.line == m->line &&
+            report.body == -1 && strcmp(report.text, expected) == 0 &&
+            memcmp(&s, &before, sizeof s) == 0 &&
             soa_scenario_parse(m->text, strlen(m->text), NULL, &s, NULL) == status)
             continue;
-        printf("mistake %d: %s\n  expected %d %s\n  found    %d %s\n", i, m->text, (int)m->status, expected,
-               (int)status, report.text);
+        printf("mistake %d: %s\n  expected %d %s\n  found    %d %s\n", i, m->text, (int)m->status,
+               expected, (int)status, report.text);
         ++wrong;
     }
     printf("  %d mistakes, %d answered otherwise than expected\n", count, wrong);
@@ -758,7 +781,8 @@ static void refuse_file_(const char *path, soa_status status, const char *word, 
     soa_scenario s;
     soa_report report;
     soa_status found = soa_scenario_read(path, &s, &report);
-    if (found != status || !strstr(report.text, word)) fail_msg("line %d: %d %s", line, (int)found, report.text);
+    if (found != status || !strstr(report.text, word))
+        fail_msg("line %d: %d %s", line, (int)found, report.text);
 }
 #define refuse_file(path, status, word) refuse_file_(path, status, word, __LINE__)
 
@@ -770,7 +794,8 @@ static void test_arguments(void **state) {
     assert_int_equal(soa_scenario_read("a.yaml", NULL, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_scenario_parse(NULL, 3, "a", &s, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_scenario_parse("", 0, "a", NULL, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_scenario_parse(NULL, 0, NULL, &s, &report), SOA_E_FORMAT); /* an empty text */
+    /* an empty text */
+    assert_int_equal(soa_scenario_parse(NULL, 0, NULL, &s, &report), SOA_E_FORMAT);
     refuse_file("/nonexistent/a.yaml", SOA_E_FILE, "/nonexistent/a.yaml: No such file");
     refuse_file("/", SOA_E_FILE, "Is a directory");
     /* of a long name the end is shown */
@@ -782,7 +807,7 @@ static void test_arguments(void **state) {
     assert_true(strncmp(report.text, "...x", 4) == 0);
 }
 
-/* --- attacks -------------------------------------------------------------------------------------------------------- */
+/* --- attacks ---------------------------------------------------------------------------------- */
 typedef struct long_text {
     char *at;
     size_t size;
@@ -791,14 +816,16 @@ static void add(long_text *t, const char *what, long times) {
     size_t n = strlen(what);
     t->at = realloc(t->at, t->size + n * (size_t)times + 1);
     assert_non_null(t->at);
-    for (long i = 0; i < times; ++i, t->size += n) memcpy(t->at + t->size, what, n + 1);
+    for (long i = 0; i < times; ++i, t->size += n)
+        memcpy(t->at + t->size, what, n + 1);
 }
 static void refuse_(long_text t, soa_status status, const char *word, int line) {
     soa_scenario s;
     soa_report report;
     soa_status found = soa_scenario_parse(t.at, t.size, "t.yaml", &s, &report);
     if (found == SOA_OK) fail_msg("line %d: accepted", line);
-    if (found != status || !strstr(report.text, word)) fail_msg("line %d: %d %s", line, (int)found, report.text);
+    if (found != status || !strstr(report.text, word))
+        fail_msg("line %d: %d %s", line, (int)found, report.text);
     free(t.at);
 }
 #define refuse(t, status, word) refuse_(t, status, word, __LINE__)
@@ -814,7 +841,8 @@ static void test_attacks(void **state) {
         assert_int_equal(soa_scenario_parse(t.at, t.size, "t.yaml", &s, &report), SOA_E_FORMAT);
         free(t.at);
     }
-    for (int closed = 0; closed < 2; ++closed) { /* deeper than is read, less deep than is counted */
+    /* deeper than is read, less deep than is counted */
+    for (int closed = 0; closed < 2; ++closed) {
         long_text t = {0};
         add(&t, "[", 500);
         if (closed) add(&t, "]", 500);
@@ -829,8 +857,8 @@ static void test_attacks(void **state) {
     refuse(t, SOA_E_FORMAT, "more than 1000000 values");
     t = (long_text){0}; /* a list of lists of lists, each the same by an alias */
     add(&t,
-        PARTS CONTROL
-        "law: base-hold, part: robot}\n      next:\n        - &t {to: reach, when: [&c {signal: phase_time, above: 1}",
+        PARTS CONTROL "law: base-hold, part: robot}\n      next:\n        - &t {to: reach, when: "
+                      "[&c {signal: phase_time, above: 1}",
         1);
     add(&t, ",*c", 3000);
     add(&t, "]}\n", 1);
@@ -866,8 +894,8 @@ static void test_attacks(void **state) {
     add(&t, "\303\251", 50);
     add(&t, "\": 1\n", 1);
     refuse(t, SOA_E_NAME, "\303\251...'");
-    static const char *const broken[] = {"\377",        "a: \300\200", "a: \355\240\200", "a: \364\220\200\200",
-                                         "a: \342\202", "a\200"};
+    static const char *const broken[] = {
+        "\377", "a: \300\200", "a: \355\240\200", "a: \364\220\200\200", "a: \342\202", "a\200"};
     for (size_t i = 0; i < sizeof broken / sizeof *broken; ++i) {
         t = (long_text){0};
         add(&t, broken[i], 1);
@@ -875,7 +903,8 @@ static void test_attacks(void **state) {
     }
 }
 
-/* Every beginning of the example, and the example with letters changed: read or refused with a text, nothing else. */
+/* Every beginning of the example, and the example with letters changed: read or refused with a
+ * text, nothing else. */
 static void test_damage(void **state) {
     (void)state;
     static const char letters[] = "{}[]:,-#&*!|>'\"%@` \n\tax01.e<~?\\";
@@ -892,16 +921,20 @@ static void test_damage(void **state) {
     int read = 0, count = 0;
     for (int i = 0; i < 1500; ++i) {
         size_t length = i < 500 ? size * (size_t)i / 500 : size;
-        char *copy = malloc(length + 1); /* exactly its size, so that sanitizers see reads past its end */
+        /* exactly its size, so that sanitizers see reads past its end */
+        char *copy = malloc(length + 1);
         assert_non_null(copy);
         memcpy(copy, source, length);
         for (int k = 0; i >= 500 && k < 1 + i % 3; ++k)
-            copy[(size_t)roll(&d, 0, (double)length)] = letters[(size_t)roll(&d, 0, sizeof letters - 1)];
+            copy[(size_t)roll(&d, 0, (double)length)] =
+                letters[(size_t)roll(&d, 0, sizeof letters - 1)];
         soa_status status = soa_scenario_parse(copy, length, "t.yaml", &s, &report);
-        if (status == SOA_OK)
-            soa_scenario_free(&s), ++read;
-        else if (!report.text[0] || strncmp(report.text, "t.yaml:", 7) != 0)
+        if (status == SOA_OK) {
+            soa_scenario_free(&s);
+            ++read;
+        } else if (!report.text[0] || strncmp(report.text, "t.yaml:", 7) != 0) {
             fail_msg("damage %d: status %d, text '%s'", i, (int)status, report.text);
+        }
         ++count;
         free(copy);
     }
@@ -909,7 +942,7 @@ static void test_damage(void **state) {
     free(source);
 }
 
-/* --- sweeps --------------------------------------------------------------------------------------------------------- */
+/* --- sweeps ----------------------------------------------------------------------------------- */
 static void test_uniform(void **state) {
     (void)state;
     /* found by Python's integers */
@@ -922,14 +955,18 @@ static void test_uniform(void **state) {
     double sum = 0, square = 0, beside = 0, below = 0;
     for (uint64_t i = 0; i < N; ++i)
         for (uint64_t k = 0; k < N; ++k) {
-            double u = soa_scenario_uniform(7, i, k) - 0.5, right = soa_scenario_uniform(7, i, k + 1) - 0.5,
+            double u = soa_scenario_uniform(7, i, k) - 0.5,
+                   right = soa_scenario_uniform(7, i, k + 1) - 0.5,
                    down = soa_scenario_uniform(7, i + 1, k) - 0.5;
             assert_true(u >= -0.5 && u < 0.5);
-            sum += u, square += u * u, beside += u * right, below += u * down;
+            sum += u;
+            square += u * u;
+            beside += u * right;
+            below += u * down;
         }
     double n = (double)N * N;
-    printf("  mean %.2e, variance - 1/12 %.2e, neighbours %.2e %.2e\n", sum / n, square / n - 1 / 12., beside / n,
-           below / n);
+    printf("  mean %.2e, variance - 1/12 %.2e, neighbours %.2e %.2e\n", sum / n,
+           square / n - 1 / 12., beside / n, below / n);
     assert_true(fabs(sum / n) < 5 * sqrt(1 / 12. / n));
     assert_true(fabs(square / n - 1 / 12.) < 5 * sqrt(1 / 180. / n));
     assert_true(fabs(beside / n) < 5 / 12. / sqrt(n));
@@ -945,7 +982,10 @@ static void test_vary(void **state) {
     assert_int_equal(soa_scenario_vary(&s, 42, &v, first, &report), SOA_OK);
     uint64_t seed = v.seed;
     soa_scenario_free(&v);
-    for (int i = 0; i < 7; ++i) low[i] = INFINITY, high[i] = -INFINITY;
+    for (int i = 0; i < 7; ++i) {
+        low[i] = INFINITY;
+        high[i] = -INFINITY;
+    }
     for (uint64_t k = 0; k < 200; ++k) {
         uint64_t number = 199 - k; /* any order */
         assert_int_equal(soa_scenario_vary(&s, number, &v, values, NULL), SOA_OK);
@@ -955,10 +995,12 @@ static void test_vary(void **state) {
         }
         for (int i = 0; i < 7; ++i) {
             assert_true(values[i] >= s.variations[i].low && values[i] <= s.variations[i].high);
-            low[i] = fmin(low[i], values[i]), high[i] = fmax(high[i], values[i]);
+            low[i] = fmin(low[i], values[i]);
+            high[i] = fmax(high[i], values[i]);
         }
         near(v.parts[1].mass_scale, values[0]);
-        for (int c = 0; c < 4; ++c) near(v.contacts[c].friction, values[1]);
+        for (int c = 0; c < 4; ++c)
+            near(v.contacts[c].friction, values[1]);
         near(v.parts[1].twist[1], values[2]);
         near(v.parts[1].place.p[2], values[3]);
         all_near(v.control.sensors.pose_noise, 2, values[4], values[4]);
@@ -978,7 +1020,8 @@ static void test_vary(void **state) {
     }
     for (int i = 0; i < 7; ++i) {
         double width = s.variations[i].high - s.variations[i].low;
-        assert_true(low[i] < s.variations[i].low + 0.1 * width && high[i] > s.variations[i].high - 0.1 * width);
+        assert_true(low[i] < s.variations[i].low + 0.1 * width &&
+                    high[i] > s.variations[i].high - 0.1 * width);
     }
     assert_int_equal(soa_scenario_vary(NULL, 0, &v, NULL, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_scenario_vary(&s, 0, NULL, NULL, &report), SOA_E_ARGUMENT);
@@ -987,16 +1030,21 @@ static void test_vary(void **state) {
     soa_part part = soa_part_default("box");
     soa_variation change = {.path = "box.mass_scale", .low = 1, .high = 2};
     soa_scenario own = soa_scenario_default("own");
-    own.parts = &part, own.part_count = 1, own.variations = &change, own.variation_count = 1;
+    own.parts = &part;
+    own.part_count = 1;
+    own.variations = &change;
+    own.variation_count = 1;
     assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_OK);
     near(again.parts[0].mass_scale, 1 + soa_scenario_uniform(1, 0, 0));
     soa_scenario_free(&again);
     change.path = "box.mass_scal";
     assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_NAME);
-    same(report.text, "nothing that varies is called 'box.mass_scal'; did you mean 'box.mass_scale'?");
+    same(report.text,
+         "nothing that varies is called 'box.mass_scal'; did you mean 'box.mass_scale'?");
     change.path = NULL;
     assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_NAME);
-    change.path = "box.mass_scale", change.high = NAN;
+    change.path = "box.mass_scale";
+    change.high = NAN;
     values[0] = -3;
     assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_ARGUMENT);
     near(values[0], -3);
@@ -1040,11 +1088,14 @@ static void test_vary(void **state) {
                                         "control.damping_estimate"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
         char text[600];
-        const char *range = strcmp(paths[i], "contact.least_distance") == 0 ? "[0.1 mm, 0.2 mm]" : "[0.5, 0.6]";
-        snprintf(text, sizeof text, CONTACT("between: [ball, ground]") "sweep:\n  %s: %s\n", paths[i], range);
+        const char *range =
+            strcmp(paths[i], "contact.least_distance") == 0 ? "[0.1 mm, 0.2 mm]" : "[0.5, 0.6]";
+        snprintf(text, sizeof text, CONTACT("between: [ball, ground]") "sweep:\n  %s: %s\n",
+                 paths[i], range);
         s = parse(text);
         assert_int_equal(soa_scenario_vary(&s, i, &v, values, &report), SOA_OK);
-        assert_true(memcmp(&v.control, &s.control, sizeof v.control) || memcmp(v.parts, s.parts, 2 * sizeof *v.parts) ||
+        assert_true(memcmp(&v.control, &s.control, sizeof v.control) ||
+                    memcmp(v.parts, s.parts, 2 * sizeof *v.parts) ||
                     memcmp(v.contacts, s.contacts, sizeof *v.contacts));
         soa_scenario_free(&v);
         soa_scenario_free(&s);

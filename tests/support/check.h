@@ -32,11 +32,15 @@ typedef struct worst_case {
 } worst_case;
 static inline void note(worst_case *w, double error, long seed) {
     ++w->count;
-    if (!(error <= w->error)) w->error = error, w->seed = seed;
+    if (!(error <= w->error)) {
+        w->error = error;
+        w->seed = seed;
+    }
 }
 /* Prints the line. Fails the test unless every comparison was within the tolerance. */
 static inline void conclude(const char *what, const worst_case *w, double tolerance) {
-    printf("  %-58s worst %.1e (seed %ld, %ld cases), allowed %.0e\n", what, w->error, w->seed, w->count, tolerance);
+    printf("  %-58s worst %.1e (seed %ld, %ld cases), allowed %.0e\n", what, w->error, w->seed,
+           w->count, tolerance);
     assert_true(w->count > 0);
     assert_true(w->error <= tolerance);
 }
@@ -53,7 +57,8 @@ static inline double roll(dice *d, double low, double high) {
     return low + (high - low) * ((double)(z >> 11) * 0x1p-53);
 }
 static inline void roll_many(dice *d, double low, double high, size_t n, double *x) {
-    for (size_t i = 0; i < n; ++i) x[i] = roll(d, low, high);
+    for (size_t i = 0; i < n; ++i)
+        x[i] = roll(d, low, high);
 }
 /* First seed of a random test: SOA_SEED in the environment, or 1. */
 static inline long first_seed(void) {

@@ -17,8 +17,12 @@ static inline const soa_model *floating_arms(int joints, double base_mass, doubl
         for (int i = 0; i < joints; ++i, ++n) {
             snprintf(names[n], sizeof names[n], "%s%d", arm ? "right" : "left", i + 1);
             body[n] = soa_body_default(names[n], i ? n : 1, SOA_REVOLUTE);
-            body[n].placement = i ? soa_frame_from_rpy(0.2, -0.1, 0.3, 0.3, 0, 0.02)
-                                  : soa_frame_from_rpy(0, 0, arm ? -0.3 : 0.3, 0.5, arm ? -0.4 : 0.4, 0);
+            if (i) {
+                body[n].placement = soa_frame_from_rpy(0.2, -0.1, 0.3, 0.3, 0, 0.02);
+            } else {
+                body[n].placement =
+                    soa_frame_from_rpy(0, 0, arm ? -0.3 : 0.3, 0.5, arm ? -0.4 : 0.4, 0);
+            }
             soa_body_box(&body[n], 3, 0.3, 0.06, 0.05);
             body[n].com[0] = 0.15;
             const double axis[3] = {i % 3 == 2, i % 3 == 1, i % 3 == 0};

@@ -14,8 +14,8 @@
 /* Fails unless |got - expected| <= tolerance, so NaN fails. */
 static inline void near(const char *what, double got, double expected, double tolerance) {
     if (!(fabs(got - expected) <= tolerance))
-        fail_msg("%s: got %.17g, expected %.17g, off by %.3g, allowed %.3g", what, got, expected, got - expected,
-                 tolerance);
+        fail_msg("%s: got %.17g, expected %.17g, off by %.3g, allowed %.3g", what, got, expected,
+                 got - expected, tolerance);
 }
 
 typedef struct stage {
@@ -28,7 +28,8 @@ static inline stage opened(const char *text) {
     stage s = {malloc(sizeof *s.scenario), NULL};
     soa_report report = {SOA_OK, -1, 0, ""};
     assert_non_null(s.scenario);
-    if (soa_scenario_parse(text, strlen(text), "test.yaml", s.scenario, &report)) fail_msg("%s\n%s", report.text, text);
+    if (soa_scenario_parse(text, strlen(text), "test.yaml", s.scenario, &report))
+        fail_msg("%s\n%s", report.text, text);
     if (soa_world_create(s.scenario, &s.world, &report)) fail_msg("%s\n%s", report.text, text);
     return s;
 }
@@ -56,7 +57,8 @@ static inline soa_status tick(stage *s) {
     return status;
 }
 static inline void run_to(stage *s, double t) {
-    while (soa_world_time(s->world) < t - 1e-9) OK(tick(s));
+    while (soa_world_time(s->world) < t - 1e-9)
+        OK(tick(s));
 }
 static inline soa_world_summary summary_of(stage *s) {
     soa_world_summary out;
@@ -85,7 +87,8 @@ static inline void velocity_of(const stage *s, const char *joint, double out[3])
     const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
                          2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
                          2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
-    for (int i = 0; i < 3; ++i) out[i] = R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2];
+    for (int i = 0; i < 3; ++i)
+        out[i] = R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2];
 }
 /* The first event of a kind in the last tick, or NULL. */
 static inline const soa_world_event *event_of(const stage *s, const char *kind) {

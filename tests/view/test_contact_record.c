@@ -12,7 +12,8 @@ static int column(const soa_world *world, const char *shape, const char *part) {
     return -1;
 }
 
-/* Force and point of every shape from the list of contacts, another way round: contacts first, then shapes. */
+/* Force and point of every shape from the list of contacts, another way round: contacts first, then
+ * shapes. */
 static int compare(soa_world *w, double *values) {
     static const char *const parts[6] = {"x", "y", "z", "fx", "fy", "fz"};
     static soa_world_contact contacts[MOST];
@@ -37,12 +38,15 @@ static int compare(soa_world *w, double *values) {
         }
         for (int i = 0; i < count; ++i) {
             const soa_world_contact *c = &contacts[i];
-            const int on_a = !strcmp(c->shape_a, shape.name), on_b = !strcmp(c->shape_b, shape.name);
+            const int on_a = !strcmp(c->shape_a, shape.name),
+                      on_b = !strcmp(c->shape_b, shape.name);
             if (!on_a && !on_b) continue;
-            ++touches, weight += fabs(c->pressure);
+            ++touches;
+            weight += fabs(c->pressure);
             for (int k = 0; k < 3; ++k) {
                 const double f = c->normal[k] * c->pressure + c->tangential[k];
-                force[k] += on_a ? f : -f, at[k] += fabs(c->pressure) * c->point[k];
+                force[k] += on_a ? f : -f;
+                at[k] += fabs(c->pressure) * c->point[k];
                 size += fabs(f);
             }
         }
@@ -56,9 +60,11 @@ static int compare(soa_world *w, double *values) {
             else
                 assert_true(isfinite(seen[k]));
         }
-        scale += size, touching += touches > 0;
+        scale += size;
+        touching += touches > 0;
     }
-    for (int k = 0; k < 3; ++k) near("action and reaction", all[k], 0, 1e-12 * scale);
+    for (int k = 0; k < 3; ++k)
+        near("action and reaction", all[k], 0, 1e-12 * scale);
     return touching;
 }
 
@@ -76,7 +82,8 @@ static void check(const char *name, double end, int every, int at_least) {
     }
     printf("  %s: up to %d shapes touch\n", text ? name : "made here", most);
     assert_true(most >= at_least);
-    free(values), closed(&s);
+    free(values);
+    closed(&s);
 }
 
 static void shipped(void **unused) {
@@ -90,38 +97,47 @@ static void shipped(void **unused) {
 static void mixed(void **unused) {
     (void)unused;
     check(
-        "duration: 1\ngravity: [1, -2, -9]\nparts:\n  - {name: low, body: {mass: 2, box: [0.3, 0.3, 0.1]}, place: [0, "
+        "duration: 1\ngravity: [1, -2, -9]\nparts:\n  - {name: low, body: {mass: 2, box: [0.3, "
+        "0.3, 0.1]}, place: [0, "
         "0, 0.0505]}\n"
         "  - {name: ball, body: {mass: 1, sphere: 0.05}, place: [0, 0, 0.155]}\n"
         "  - {name: ground, fixed: true, body: {}}\n"
-        "shapes:\n  - {name: floor, on: ground, plane: {}}\n  - {name: slab, on: low, box: [0.3, 0.3, 0.1]}\n"
+        "shapes:\n  - {name: floor, on: ground, plane: {}}\n  - {name: slab, on: low, box: [0.3, "
+        "0.3, 0.1]}\n"
         "  - {name: skin, on: ball, sphere: 0.05}\n"
-        "contacts:\n  - {between: [floor, slab], law: linear, stiffness: 20000, damping: 200, margin: 1 mm, friction: "
+        "contacts:\n  - {between: [floor, slab], law: linear, stiffness: 20000, damping: 200, "
+        "margin: 1 mm, friction: "
         "0.4, tangential_stiffness: 20000, tangential_damping: 50, patch: true}\n"
-        "  - {between: [slab, skin], law: hunt-crossley, stiffness: 1e6, loss: 1, margin: 1 mm, friction: 0.2, "
+        "  - {between: [slab, skin], law: hunt-crossley, stiffness: 1e6, loss: 1, margin: 1 mm, "
+        "friction: 0.2, "
         "tangential_stiffness: 20000, tangential_damping: 50}\n"
         "  - {between: [floor, skin], law: linear, stiffness: 20000, damping: 200, margin: 1 mm}\n"
         "recording: {rate: 500}\n",
         0.6, 1, 3);
 }
 
-/* More shapes than are recorded one by one: the groups alone; shapes that meet none are not recorded either. */
+/* More shapes than are recorded one by one: the groups alone; shapes that meet none are not
+ * recorded either. */
 static void crowds(void **unused) {
     (void)unused;
     char text[1 << 14];
     for (int balls = 31; balls <= 32; ++balls) {
-        int n = snprintf(text, sizeof text, "duration: 1\nparts:\n  - {name: ground, fixed: true, body: {}}\n");
+        int n = snprintf(text, sizeof text,
+                         "duration: 1\nparts:\n  - {name: ground, fixed: true, body: {}}\n");
         for (int i = 0; i < balls; ++i)
             n += snprintf(text + n, sizeof text - (size_t)n,
-                          "  - {name: p%d, body: {mass: 1, sphere: 0.05}, place: [%d, 0, 1]}\n", i, i);
+                          "  - {name: p%d, body: {mass: 1, sphere: 0.05}, place: [%d, 0, 1]}\n", i,
+                          i);
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "shapes:\n  - {name: floor, on: ground, plane: {}}\n  - {name: idle, on: ground, at: [0, 9, 0], "
+                      "shapes:\n  - {name: floor, on: ground, plane: {}}\n  - {name: idle, on: "
+                      "ground, at: [0, 9, 0], "
                       "sphere: 0.1}\n");
         for (int i = 0; i < balls; ++i)
-            n += snprintf(text + n, sizeof text - (size_t)n, "  - {name: s%d, group: ball, on: p%d, sphere: 0.05}\n", i,
-                          i);
+            n += snprintf(text + n, sizeof text - (size_t)n,
+                          "  - {name: s%d, group: ball, on: p%d, sphere: 0.05}\n", i, i);
         snprintf(text + n, sizeof text - (size_t)n,
-                 "contacts: [{between: [floor, ball], law: linear, stiffness: 1000, damping: 10, margin: 1 mm}]\n");
+                 "contacts: [{between: [floor, ball], law: linear, stiffness: 1000, damping: 10, "
+                 "margin: 1 mm}]\n");
         stage s = opened(text);
         assert_int_equal(column(s.world, "s0", "fx") >= 0, balls == 31);
         assert_int_equal(column(s.world, "floor", "fx") >= 0, balls == 31);
@@ -132,6 +148,7 @@ static void crowds(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shipped), cmocka_unit_test(mixed), cmocka_unit_test(crowds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shipped), cmocka_unit_test(mixed),
+                                       cmocka_unit_test(crowds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

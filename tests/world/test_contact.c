@@ -3,15 +3,24 @@
 #include "world/world_internal.h"
 #include "worlds.h"
 
-/* --- the laws ------------------------------------------------------------------------------------------------------ */
+/* --- the laws --------------------------------------------------------------------------------- */
 static soa_contact_pair law_of(soa_contact_law law) {
     soa_contact_pair p = soa_contact_pair_default("a", "b");
-    p.law = law, p.margin = 2e-3, p.least_distance = 2e-4, p.stiffness = 40, p.damping = 200;
+    p.law = law;
+    p.margin = 2e-3;
+    p.least_distance = 2e-4;
+    p.stiffness = 40;
+    p.damping = 200;
     if (law == SOA_CONTACT_LINEAR) p.stiffness = 3e4;
-    if (law == SOA_CONTACT_HUNT_CROSSLEY) p.stiffness = 1e7, p.exponent = 1.5, p.loss = 0.4;
+    if (law == SOA_CONTACT_HUNT_CROSSLEY) {
+        p.stiffness = 1e7;
+        p.exponent = 1.5;
+        p.loss = 0.4;
+    }
     return p;
 }
-static double force_of(const soa_contact_pair *p, double d, double rate, double *stored, int *saved) {
+static double force_of(const soa_contact_pair *p, double d, double rate, double *stored,
+                       int *saved) {
     double f, e;
     int below;
     OK(soai_contact_force(p, d, rate, &f, stored ? stored : &e, saved ? saved : &below));
@@ -31,7 +40,8 @@ static void laws_as_written(void **state) {
     assert_true(force_of(&p, 1.9e-3, 1, NULL, NULL) < 0); /* it pulls */
     double f, e;
     int saved;
-    for (int i = 0; i < 2; ++i) assert_int_equal(soai_contact_force(&p, -1e-5 * i, 0, &f, &e, &saved), SOA_E_ARGUMENT);
+    for (int i = 0; i < 2; ++i)
+        assert_int_equal(soai_contact_force(&p, -1e-5 * i, 0, &f, &e, &saved), SOA_E_ARGUMENT);
     for (int law = SOA_CONTACT_PAPER; law <= SOA_CONTACT_LINEAR; ++law) {
         p = law_of((soa_contact_law)law);
         assert_int_equal(soai_contact_force(&p, NAN, 0, &f, &e, &saved), SOA_E_NOT_FINITE);
@@ -43,9 +53,11 @@ static void laws_as_written(void **state) {
             assert_true(got >= 0); /* never pulling */
             assert_int_equal(saved, law == SOA_CONTACT_SAFE && gap < 2e-4);
             if (law == SOA_CONTACT_HUNT_CROSSLEY)
-                near("Hunt-Crossley", got, fmax(0, 1e7 * pow(x, 1.5) * (1 - 0.4 * rate)), 1e-9 * 1e3);
+                near("Hunt-Crossley", got, fmax(0, 1e7 * pow(x, 1.5) * (1 - 0.4 * rate)),
+                     1e-9 * 1e3);
             if (law == SOA_CONTACT_LINEAR) near("linear", got, fmax(0, 3e4 * x - 200 * rate), 1e-9);
-            if (law == SOA_CONTACT_SAFE && gap >= 2e-4) near("safe", got, fmax(0, 40 * x / gap - 200 * rate), 1e-9);
+            if (law == SOA_CONTACT_SAFE && gap >= 2e-4)
+                near("safe", got, fmax(0, 40 * x / gap - 200 * rate), 1e-9);
         }
     }
     /* below the least distance: continuous in value and slope, then straight */
@@ -70,7 +82,8 @@ static void stored_is_the_integral(void **state) {
             const double low = lows[c];
             double sum = 0, stored;
             for (int i = 0; i < N; ++i) { /* d = margin - u^2: smooth for the power 1.5 */
-                const double top = sqrt(2e-3 - low), a = top * i / N, b = top * (i + 1) / N, mid = 0.5 * (a + b);
+                const double top = sqrt(2e-3 - low), a = top * i / N, b = top * (i + 1) / N,
+                             mid = 0.5 * (a + b);
                 sum += (b - a) / 6 *
                        (2 * a * force_of(&p, 2e-3 - a * a, 0, NULL, NULL) +
                         8 * mid * force_of(&p, 2e-3 - mid * mid, 0, NULL, NULL) +
@@ -82,28 +95,33 @@ static void stored_is_the_integral(void **state) {
     }
 }
 
-/* --- a ball and a plane ---------------------------------------------------------------------------------------------- */
-static const char *const law_text[4] = {"law: paper, margin: 2 mm, stiffness: 40, damping: %g",
-                                        "law: safe, margin: 2 mm, least_distance: 0.2 mm, stiffness: 40, damping: %g",
-                                        "law: hunt-crossley, margin: 2 mm, stiffness: 1e7, exponent: 1.5, loss: %g",
-                                        "law: linear, margin: 2 mm, stiffness: 3e4, damping: %g"};
+/* --- a ball and a plane ----------------------------------------------------------------------- */
+static const char *const law_text[4] = {
+    "law: paper, margin: 2 mm, stiffness: 40, damping: %g",
+    "law: safe, margin: 2 mm, least_distance: 0.2 mm, stiffness: 40, damping: %g",
+    "law: hunt-crossley, margin: 2 mm, stiffness: 1e7, exponent: 1.5, loss: %g",
+    "law: linear, margin: 2 mm, stiffness: 3e4, damping: %g"};
 
-static stage ball_on_plane(soa_contact_law law, double loss, double gravity, double height, double speed,
-                           const char *more) {
+static stage ball_on_plane(soa_contact_law law, double loss, double gravity, double height,
+                           double speed, const char *more) {
     char how[200];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(how, sizeof how, law_text[law], loss);
 #pragma GCC diagnostic pop
-    return made("name: drop\nduration: 10\ngravity: [0, 0, %.17g]\n"
-                "parts:\n  - {name: ball, body: {mass: 0.5, sphere: 50 mm}, place: [0, 0, %.17g], twist: [0, 0, 0, 0, "
-                "0, %.17g]}\n"
-                "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: 50 mm}\n"
-                "contacts:\n  - {between: [skin, floor], friction: 0, %s}\nrecording: {rate: 1000}\n%s\n",
-                -gravity, height + 0.05, speed, how, more);
+    return made(
+        "name: drop\nduration: 10\ngravity: [0, 0, %.17g]\n"
+        "parts:\n  - {name: ball, body: {mass: 0.5, sphere: 50 mm}, place: [0, 0, %.17g], twist: "
+        "[0, 0, 0, 0, "
+        "0, %.17g]}\n"
+        "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: 50 "
+        "mm}\n"
+        "contacts:\n  - {between: [skin, floor], friction: 0, %s}\nrecording: {rate: 1000}\n%s\n",
+        -gravity, height + 0.05, speed, how, more);
 }
 
-/* Against small steps of RK4 on one coordinate, cut at the touch (a closed form) and at the release. */
+/* Against small steps of RK4 on one coordinate, cut at the touch (a closed form) and at the
+ * release. */
 static void bounce_against_reference(void **state) {
     (void)state;
     static const double losses[4] = {20, 20, 0.3, 20};
@@ -112,20 +130,30 @@ static void bounce_against_reference(void **state) {
         stage s = ball_on_plane((soa_contact_law)law, losses[law], g, h0, 0, "");
         const soa_contact_pair *p = &s.scenario->contacts[0];
         const double touch = sqrt(2 * (h0 - 2e-3) / g);
-        double x = 2e-3, v = -g * touch, t = touch, dt = 1e-8, release = 0, least = x, seen = 0, gone = 0;
+        double x = 2e-3, v = -g * touch, t = touch, dt = 1e-8, release = 0, least = x, seen = 0,
+               gone = 0;
         while (t < touch + 0.2 && release == 0) {
             double k[4][2];
             for (int i = 0; i < 4; ++i) {
-                const double c = i == 0   ? 0
-                                 : i == 3 ? dt
-                                          : dt / 2,
-                             xx = x + c * (i ? k[i - 1][0] : 0), vv = v + c * (i ? k[i - 1][1] : 0);
-                k[i][0] = vv, k[i][1] = force_of(p, fmin(xx, 2e-3 * (1 - 1e-15)), vv, NULL, NULL) / m - g;
+                double c;
+                if (i == 0) {
+                    c = 0;
+                } else if (i == 3) {
+                    c = dt;
+                } else {
+                    c = dt / 2;
+                }
+                const double xx = x + c * (i ? k[i - 1][0] : 0);
+                const double vv = v + c * (i ? k[i - 1][1] : 0);
+                k[i][0] = vv;
+                k[i][1] = force_of(p, fmin(xx, 2e-3 * (1 - 1e-15)), vv, NULL, NULL) / m - g;
             }
             const double x1 = x + dt / 6 * (k[0][0] + 2 * k[1][0] + 2 * k[2][0] + k[3][0]);
             const double v1 = v + dt / 6 * (k[0][1] + 2 * k[1][1] + 2 * k[2][1] + k[3][1]);
             if (x1 >= 2e-3) release = t + (2e-3 - x) / v;
-            x = x1, v = v1, t += dt;
+            x = x1;
+            v = v1;
+            t += dt;
             least = fmin(least, x);
             if (t - touch > 1e-6 && dt < 2e-7) dt = 2e-7;
         }
@@ -140,13 +168,16 @@ static void bounce_against_reference(void **state) {
             if (e && gone == 0) gone = e->t;
             const double z = q_of(&s, "ball.root")[2] - 0.05;
             low = fmin(low, z);
-            if (gone != 0 && fabs(soa_world_time(s.world) - up) < 6e-4) /* from the parabola at this sample */
+            /* from the parabola at this sample */
+            if (gone != 0 && fabs(soa_world_time(s.world) - up) < 6e-4)
                 z_top = z + 0.5 * v_of(&s, "ball.root")[5] * v_of(&s, "ball.root")[5] / g;
         }
         const soa_world_summary sum = summary_of(&s);
-        printf("  law %d: touch %.3g s off, release %.3g s off (contact %.4g ms), next height %.3g m off of %.4g, "
+        printf("  law %d: touch %.3g s off, release %.3g s off (contact %.4g ms), next height %.3g "
+               "m off of %.4g, "
                "balance %.1e\n",
-               law, seen - touch, gone - release, 1e3 * (release - touch), z_top - top, top, sum.energy_error_rel);
+               law, seen - touch, gone - release, 1e3 * (release - touch), z_top - top, top,
+               sum.energy_error_rel);
         near("touch", seen, touch, 2e-6);
         near("release", gone, release, 2e-5);
         near("height", z_top, top, 1e-5 * top);
@@ -156,8 +187,9 @@ static void bounce_against_reference(void **state) {
     }
 }
 
-/* Hunt & Crossley without gravity: with a = loss speed, b = loss (speed after):  a - ln(1 + a) = -b - ln(1 - b), whatever
- * the exponent; for small loss the coefficient of restitution is 1 - 2/3 loss speed. */
+/* Hunt & Crossley without gravity: with a = loss speed, b = loss (speed after):  a - ln(1 + a) = -b
+ * - ln(1 - b), whatever the exponent; for small loss the coefficient of restitution is 1 - 2/3 loss
+ * speed. */
 static void hunt_crossley_restitution(void **state) {
     (void)state;
     static const double speeds[4] = {0.01, 0.1, 1, 3};
@@ -172,11 +204,13 @@ static void hunt_crossley_restitution(void **state) {
                 high = b;
         }
         const double e = 0.5 * (low + high) / a;
-        stage s = ball_on_plane(SOA_CONTACT_HUNT_CROSSLEY, loss, 0, 0.003, -speeds[i],
-                                "integration: {relative_tolerance: 1e-10, absolute_tolerance: 1e-12}");
+        stage s =
+            ball_on_plane(SOA_CONTACT_HUNT_CROSSLEY, loss, 0, 0.003, -speeds[i],
+                          "integration: {relative_tolerance: 1e-10, absolute_tolerance: 1e-12}");
         run_to(&s, 0.02 / speeds[i] + 0.05);
         const double got = v_of(&s, "ball.root")[5] / speeds[i];
-        printf("  %5.3g m/s: restitution %.9f, exact %.9f, 1 - 2/3 loss v = %.6f\n", speeds[i], got, e, 1 - 2. / 3 * a);
+        printf("  %5.3g m/s: restitution %.9f, exact %.9f, 1 - 2/3 loss v = %.6f\n", speeds[i], got,
+               e, 1 - 2. / 3 * a);
         near("restitution", got, e, 1e-6);
         if (a < 0.05) near("small loss", got, 1 - 2. / 3 * a, a * a);
         closed(&s);
@@ -199,24 +233,33 @@ static void linear_contact_time(void **state) {
     closed(&s);
 }
 
-/* --- crowds ---------------------------------------------------------------------------------------------------------- */
-/* Boxes, balls, capsules and cylinders thrown at each other, with friction, under every law that never pulls. */
+/* --- crowds ----------------------------------------------------------------------------------- */
+/* Boxes, balls, capsules and cylinders thrown at each other, with friction, under every law that
+ * never pulls. */
 static void shape_text(dice *d, int kind, char *body, char *shape, size_t size) {
-    const double a = roll(d, 0.04, 0.15), b = roll(d, 0.04, 0.15), c = roll(d, 0.04, 0.15), m = roll(d, 0.2, 3);
-    if (kind == 0)
-        snprintf(body, size, "{mass: %.4f, box: [%.4f, %.4f, %.4f]}", m, a, b, c),
-            snprintf(shape, size, "box: [%.4f, %.4f, %.4f]", a, b, c);
-    if (kind == 1)
-        snprintf(body, size, "{mass: %.4f, sphere: %.4f}", m, a / 2), snprintf(shape, size, "sphere: %.4f", a / 2);
-    if (kind >= 2)
-        snprintf(body, size, "{mass: %.4f, cylinder: {radius: %.4f, length: %.4f}}", m, a / 2, b + a),
-            snprintf(shape, size, "%s: {radius: %.4f, length: %.4f}", kind == 2 ? "capsule" : "cylinder", a / 2, b);
+    const double a = roll(d, 0.04, 0.15), b = roll(d, 0.04, 0.15), c = roll(d, 0.04, 0.15),
+                 m = roll(d, 0.2, 3);
+    if (kind == 0) {
+        snprintf(body, size, "{mass: %.4f, box: [%.4f, %.4f, %.4f]}", m, a, b, c);
+        snprintf(shape, size, "box: [%.4f, %.4f, %.4f]", a, b, c);
+    }
+    if (kind == 1) {
+        snprintf(body, size, "{mass: %.4f, sphere: %.4f}", m, a / 2);
+        snprintf(shape, size, "sphere: %.4f", a / 2);
+    }
+    if (kind >= 2) {
+        snprintf(body, size, "{mass: %.4f, cylinder: {radius: %.4f, length: %.4f}}", m, a / 2,
+                 b + a);
+        snprintf(shape, size, "%s: {radius: %.4f, length: %.4f}",
+                 kind == 2 ? "capsule" : "cylinder", a / 2, b);
+    }
 }
 static stage crowd(long seed, int ground, int patch, int count, int law) {
     char text[1 << 14], body[200], shape[200], shapes[1 << 12] = "shapes:\n";
     dice d = {(uint64_t)seed * 7919u};
     size_t at = 0, to = strlen(shapes);
-    at += (size_t)snprintf(text, sizeof text, "name: crowd\nduration: 1\ngravity: [0, 0, %s]\nparts:\n",
+    at += (size_t)snprintf(text, sizeof text,
+                           "name: crowd\nduration: 1\ngravity: [0, 0, %s]\nparts:\n",
                            ground ? "-9.80665" : "0");
     for (int i = 0; i < count; ++i) {
         const double turn[3] = {roll(&d, -3, 3), roll(&d, -3, 3), roll(&d, -3, 3)};
@@ -232,29 +275,34 @@ static stage crowd(long seed, int ground, int patch, int count, int law) {
                            roll(&d, -0.5, 0.5);
         }
         shape_text(&d, (int)roll(&d, 0, 4), body, shape, sizeof body);
-        at += (size_t)snprintf(text + at, sizeof text - at,
-                               "  - {name: p%d, body: %s, place: {xyz: [%g, %g, %g], rpy: [%g, %g, %g]}, twist: [%g, "
-                               "%g, %g, %g, %g, %g]}\n",
-                               i, body, place[0], place[1], place[2], turn[0], turn[1], turn[2], twist[0], twist[1],
-                               twist[2], twist[3], twist[4], twist[5]);
-        to += (size_t)snprintf(shapes + to, sizeof shapes - to, "  - {name: s%d, group: things, on: p%d, %s}\n", i, i,
-                               shape);
+        at += (size_t)snprintf(
+            text + at, sizeof text - at,
+            "  - {name: p%d, body: %s, place: {xyz: [%g, %g, %g], rpy: [%g, %g, %g]}, twist: [%g, "
+            "%g, %g, %g, %g, %g]}\n",
+            i, body, place[0], place[1], place[2], turn[0], turn[1], turn[2], twist[0], twist[1],
+            twist[2], twist[3], twist[4], twist[5]);
+        to += (size_t)snprintf(shapes + to, sizeof shapes - to,
+                               "  - {name: s%d, group: things, on: p%d, %s}\n", i, i, shape);
     }
-    if (ground) to += (size_t)snprintf(shapes + to, sizeof shapes - to, "  - {name: floor, on: world, plane: {}}\n");
+    if (ground)
+        to += (size_t)snprintf(shapes + to, sizeof shapes - to,
+                               "  - {name: floor, on: world, plane: {}}\n");
     static const char *const laws[3] = {"law: safe, stiffness: 40, damping: 30",
                                         "law: hunt-crossley, stiffness: 1e7, loss: 0.2",
                                         "law: linear, stiffness: 5e4, damping: 10"};
-    at +=
-        (size_t)snprintf(text + at, sizeof text - at,
-                         "%scontacts:\n  - &how {between: [things, things], friction: %g, tangential_stiffness: 2e4, "
-                         "tangential_damping: 5, patch: %s, %s}\n%s"
-                         "recording: {rate: 200}\nintegration: {relative_tolerance: 1e-8, absolute_tolerance: 1e-10}\n",
-                         shapes, roll(&d, 0, 1), patch ? "true" : "false", laws[law],
-                         ground ? "  - {<<: *how, between: [things, floor]}\n" : "");
+    at += (size_t)snprintf(text + at, sizeof text - at,
+                           "%scontacts:\n  - &how {between: [things, things], friction: %g, "
+                           "tangential_stiffness: 2e4, "
+                           "tangential_damping: 5, patch: %s, %s}\n%s"
+                           "recording: {rate: 200}\nintegration: {relative_tolerance: 1e-8, "
+                           "absolute_tolerance: 1e-10}\n",
+                           shapes, roll(&d, 0, 1), patch ? "true" : "false", laws[law],
+                           ground ? "  - {<<: *how, between: [things, floor]}\n" : "");
     assert_true(at < sizeof text && to < sizeof shapes);
     return opened(text);
 }
-/* created: most that work and stored energy of the contacts together ever rose; more: beyond where they started */
+/* created: most that work and stored energy of the contacts together ever rose; more: beyond where
+ * they started */
 static void crowds(int ground, int patch, int cases, const char *name, double created) {
     worst_case energy = {0, 0, 0}, made_up = {0, 0, 0}, more = {0, 0, 0}, momentum = {0, 0, 0};
     long long touches = 0;
@@ -264,13 +312,17 @@ static void crowds(int ground, int patch, int cases, const char *name, double cr
         stage s = crowd(seed, ground, patch, 4, (int)(seed % 3));
         const double kinetic = summary_of(&s).kinetic;
         soa_status status = SOA_OK;
-        while (!status && soa_world_time(s.world) < 0.5 - 1e-9) status = tick(&s);
+        while (!status && soa_world_time(s.world) < 0.5 - 1e-9)
+            status = tick(&s);
         if (status) fail_msg("seed %ld", seed);
-        if (getenv("SOA_TALK"))
-            printf("    seed %ld: %lld steps, %lld rejected, %lld evaluations, created %.2e, balance %.2e, %.2f s\n",
+        if (getenv("SOA_TALK")) {
+            printf("    seed %ld: %lld steps, %lld rejected, %lld evaluations, created %.2e, "
+                   "balance %.2e, %.2f s\n",
                    seed, summary_of(&s).steps, summary_of(&s).rejected, summary_of(&s).evaluations,
-                   summary_of(&s).contact_created / kinetic, summary_of(&s).energy_error_rel, cpu_time() - began),
-                fflush(stdout);
+                   summary_of(&s).contact_created / kinetic, summary_of(&s).energy_error_rel,
+                   cpu_time() - began);
+            fflush(stdout);
+        }
         const soa_world_summary sum = summary_of(&s);
         note(&energy, sum.energy_error_rel, seed);
         note(&made_up, sum.contact_created / kinetic, seed);

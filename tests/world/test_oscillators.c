@@ -22,9 +22,10 @@ typedef struct way {
     const char *method;
     int order;
 } way;
-static const way ways[] = {{"explicit", 2}, {"explicit", 3}, {"explicit", 4}, {"explicit", 5}, {"explicit", 6},
-                           {"explicit", 8}, {"implicit", 2}, {"implicit", 3}, {"implicit", 4}, {"implicit", 5},
-                           {"cvode", 1},    {"cvode", 2},    {"cvode", 3},    {"cvode", 4},    {"cvode", 5}};
+static const way ways[] = {{"explicit", 2}, {"explicit", 3}, {"explicit", 4}, {"explicit", 5},
+                           {"explicit", 6}, {"explicit", 8}, {"implicit", 2}, {"implicit", 3},
+                           {"implicit", 4}, {"implicit", 5}, {"cvode", 1},    {"cvode", 2},
+                           {"cvode", 3},    {"cvode", 4},    {"cvode", 5}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static char folder[] = "/tmp/soa-oscillators-XXXXXX";
@@ -46,17 +47,21 @@ static void write_model(double mass, const char *more) {
     FILE *file = fopen(model_path, "w");
     assert_non_null(file);
     fprintf(file,
-            "<robot name=\"o\"><link name=\"base\"/><link name=\"a\"><inertial><mass value=\"%.17g\"/><inertia "
+            "<robot name=\"o\"><link name=\"base\"/><link name=\"a\"><inertial><mass "
+            "value=\"%.17g\"/><inertia "
             "ixx=\"1e-2\" "
-            "iyy=\"1e-2\" izz=\"1e-2\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link><joint name=\"p\" "
-            "type=\"prismatic\"><parent link=\"base\"/><child link=\"a\"/><axis xyz=\"0 0 1\"/>%s</joint></robot>",
+            "iyy=\"1e-2\" izz=\"1e-2\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/></inertial></link><joint "
+            "name=\"p\" "
+            "type=\"prismatic\"><parent link=\"base\"/><child link=\"a\"/><axis xyz=\"0 0 "
+            "1\"/>%s</joint></robot>",
             mass, more);
     assert_int_equal(fclose(file), 0);
 }
 static const char *spring(double stiffness, double damping) {
     static char text[240];
     snprintf(text, sizeof text,
-             "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><dynamics damping=\"%.17g\" "
+             "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><dynamics "
+             "damping=\"%.17g\" "
              "friction=\"0\"/><soa "
              "stiffness=\"%.17g\" rest=\"0\"/>",
              damping, stiffness);
@@ -84,25 +89,26 @@ static void look_for_warnings(const stage *s, outcome *out) {
 }
 
 /* x = A cos wt, at `ticks` ticks over `periods` periods; the first `run` of them are run. */
-static outcome oscillate_some(double amplitude, double frequency, double mass, int ticks, int run, double periods,
-                              const char *integration) {
+static outcome oscillate_some(double amplitude, double frequency, double mass, int ticks, int run,
+                              double periods, const char *integration) {
     const double w = 2 * PI * frequency, duration = periods / frequency;
     outcome out = {.report = {SOA_OK, -1, 0, ""}};
     write_model(mass, spring(mass * w * w, 0));
     stage s = {malloc(sizeof *s.scenario), NULL};
     char text[1000];
-    const int size =
-        snprintf(text, sizeof text,
-                 "name: oscillator\nduration: %.17g\ngravity: [0, 0, 0]\nparts: [{name: g, model: %s, positions: "
-                 "{p: %.17g}}]\nintegration: %s\nrecording: {rate: %.17g}\n",
-                 duration, model_path, amplitude, integration, ticks / duration);
+    const int size = snprintf(text, sizeof text,
+                              "name: oscillator\nduration: %.17g\ngravity: [0, 0, 0]\nparts: "
+                              "[{name: g, model: %s, positions: "
+                              "{p: %.17g}}]\nintegration: %s\nrecording: {rate: %.17g}\n",
+                              duration, model_path, amplitude, integration, ticks / duration);
     assert_non_null(s.scenario);
     OK(soa_scenario_parse(text, (size_t)size, "test.yaml", s.scenario, &out.report));
     out.status = soa_world_create(s.scenario, &s.world, &out.report);
     for (int k = 0; k < run && !out.status; ++k) {
         if ((out.status = soa_world_tick(s.world, &out.report))) break;
         const double t = soa_world_time(s.world), x = q_of(&s, "g.p")[0] / amplitude;
-        const double error = hypot(x - cos(w * t), v_of(&s, "g.p")[0] / (amplitude * w) + sin(w * t));
+        const double error =
+            hypot(x - cos(w * t), v_of(&s, "g.p")[0] / (amplitude * w) + sin(w * t));
         if (!(error <= out.error)) out.error = error;
     }
     if (s.world) {
@@ -118,7 +124,8 @@ static outcome oscillate(double amplitude, double frequency, double mass, int ti
     return oscillate_some(amplitude, frequency, mass, ticks, ticks, periods, integration);
 }
 
-/* Low orders take 1e5 steps and more for a tight tolerance: a few of those are enough for every day. */
+/* Low orders take 1e5 steps and more for a tight tolerance: a few of those are enough for every
+ * day. */
 static int is_long(const way *by, double tolerance, double frequency) {
     const int is_explicit = !strcmp(by->method, "explicit");
     if (by->order > 4) return 0;
@@ -132,7 +139,8 @@ static int is_long(const way *by, double tolerance, double frequency) {
 
 static void every_method_keeps_its_tolerance(void **state) {
     (void)state;
-    static const double frequencies[] = {1, 10, 100, 1e3, 5e3, 1e4, 1e5, 3e5, 1e6}, tolerances[] = {1e-6, 1e-8, 1e-12};
+    static const double frequencies[] = {1, 10, 100, 1e3, 5e3, 1e4, 1e5, 3e5, 1e6},
+                        tolerances[] = {1e-6, 1e-8, 1e-12};
     const int all = getenv("SOA_OSCILLATORS") && !strcmp(getenv("SOA_OSCILLATORS"), "all");
     int runs = 0, kept = 0;
     for (int k = 0; k < WAYS; ++k) {
@@ -147,8 +155,8 @@ static void every_method_keeps_its_tolerance(void **state) {
                 const double relative = tolerances[t], absolute = 1e-2 * relative;
                 if (!all && is_long(&ways[k], relative, frequencies[f])) continue;
                 snprintf(integration, sizeof integration,
-                         "{method: %s, order: %d, relative_tolerance: %g, absolute_tolerance: %g}", ways[k].method,
-                         ways[k].order, relative, absolute);
+                         "{method: %s, order: %d, relative_tolerance: %g, absolute_tolerance: %g}",
+                         ways[k].method, ways[k].order, relative, absolute);
                 /* an amplitude where the absolute tolerance counts, and one where it does not */
                 const double amplitude = f % 2 ? 1e-3 : 1;
                 const outcome o = oscillate(amplitude, frequencies[f], 1, 7, 20, integration);
@@ -156,7 +164,8 @@ static void every_method_keeps_its_tolerance(void **state) {
                 steps += o.steps;
                 if (o.status) { /* then with a reason, and only where there is one */
                     assert_true(strlen(o.report.text) > 20);
-                    if (ways[k].order > 3) fail_msg("%s at %g Hz: %s", integration, frequencies[f], o.report.text);
+                    if (ways[k].order > 3)
+                        fail_msg("%s at %g Hz: %s", integration, frequencies[f], o.report.text);
                     snprintf(reason, sizeof reason, "%.255s", o.report.text);
                     ++refused;
                     continue;
@@ -164,15 +173,18 @@ static void every_method_keeps_its_tolerance(void **state) {
                 const double ratio = o.error / (relative + absolute / amplitude);
                 if (!(ratio <= worst)) worst = ratio;
                 if (!(ratio <= allowed))
-                    fail_msg("%s at %g Hz: error %.3g, %.3g times the tolerance", integration, frequencies[f], o.error,
-                             ratio);
+                    fail_msg("%s at %g Hz: error %.3g, %.3g times the tolerance", integration,
+                             frequencies[f], o.error, ratio);
             }
-        printf("  %-8s %d: %2d runs, %2d refused, error at most %5.1f times the tolerance; %lld steps, %.1f s\n",
+        printf("  %-8s %d: %2d runs, %2d refused, error at most %5.1f times the tolerance; %lld "
+               "steps, %.1f s\n",
                ways[k].method, ways[k].order, count, refused, worst, steps, cpu_time() - began);
         if (refused) printf("      %s\n", reason);
-        runs += count, kept += count - refused;
+        runs += count;
+        kept += count - refused;
     }
-    printf("  %d of %d runs kept their tolerance, %d ended with a reason\n", kept, runs, runs - kept);
+    printf("  %d of %d runs kept their tolerance, %d ended with a reason\n", kept, runs,
+           runs - kept);
     assert_true(kept > 100);
 }
 
@@ -181,8 +193,10 @@ static void fast_ones_come_out_right(void **state) {
     (void)state;
     const outcome fast = oscillate(1e-3, 3e5, 1e-6, 4, 20, "{}");
     const outcome tight = oscillate(
-        1e-3, 5e3, 1, 4, 20, "{method: explicit, order: 3, relative_tolerance: 1e-12, absolute_tolerance: 1e-14}");
-    printf("  300 kHz, defaults: error %.1e of the amplitude; 5 kHz at 1e-12: %.1e\n", fast.error, tight.error);
+        1e-3, 5e3, 1, 4, 20,
+        "{method: explicit, order: 3, relative_tolerance: 1e-12, absolute_tolerance: 1e-14}");
+    printf("  300 kHz, defaults: error %.1e of the amplitude; 5 kHz at 1e-12: %.1e\n", fast.error,
+           tight.error);
     OK(fast.status);
     OK(tight.status);
     assert_true(fast.error <= 100 * (1e-8 + 1e-10 / 1e-3));
@@ -191,7 +205,8 @@ static void fast_ones_come_out_right(void **state) {
     double before = INFINITY;
     for (int k = 6; k <= 12; k += 2) {
         char integration[80];
-        snprintf(integration, sizeof integration, "{relative_tolerance: 1e-%d, absolute_tolerance: 1e-%d}", k, k + 2);
+        snprintf(integration, sizeof integration,
+                 "{relative_tolerance: 1e-%d, absolute_tolerance: 1e-%d}", k, k + 2);
         const outcome o = oscillate(1e-3, 5e3, 1, 4, 20, integration);
         OK(o.status);
         assert_true(o.error < 0.05 * before);
@@ -209,13 +224,14 @@ static void ticks_do_not_matter(void **state) {
         for (int n = 0; n < 3; ++n) {
             char integration[120];
             snprintf(integration, sizeof integration,
-                     "{method: %s, order: %d, relative_tolerance: 1e-6, absolute_tolerance: 1e-8}", ways[k].method,
-                     ways[k].order);
+                     "{method: %s, order: %d, relative_tolerance: 1e-6, absolute_tolerance: 1e-8}",
+                     ways[k].method, ways[k].order);
             const outcome o = oscillate(1, 1, 1, ticks[n], 20, integration);
             OK(o.status);
             if (!(o.error <= worst)) worst = o.error;
         }
-        printf("  %-8s %d: error at most %5.1f times the tolerance\n", ways[k].method, ways[k].order, worst / 1e-6);
+        printf("  %-8s %d: error at most %5.1f times the tolerance\n", ways[k].method,
+               ways[k].order, worst / 1e-6);
         assert_true(worst <= allowed * 1.01e-6);
     }
 }
@@ -225,27 +241,32 @@ static void stiff_damping(void **state) {
     (void)state;
     const double slow = 1e2, fast = 1e6, duration = 0.02, amplitude = 1e-3;
     write_model(1, spring(slow * fast, slow + fast));
-    const double exact = amplitude * (fast * exp(-slow * duration) - slow * exp(-fast * duration)) / (fast - slow);
+    const double exact =
+        amplitude * (fast * exp(-slow * duration) - slow * exp(-fast * duration)) / (fast - slow);
     for (int k = 0; k < WAYS; ++k) {
         if (ways[k].order < 2) continue;
         const double relative = ways[k].order == 2 ? 1e-6 : 1e-8, absolute = 1e-2 * relative;
-        stage s =
-            made("name: damped\nduration: %g\ngravity: [0, 0, 0]\nparts: [{name: g, model: %s, positions: {p: 1 mm}}]\n"
-                 "integration: {method: %s, order: %d, relative_tolerance: %g, absolute_tolerance: %g}\n"
-                 "recording: {rate: 200}\n",
-                 duration, model_path, ways[k].method, ways[k].order, relative, absolute);
-        while (soa_world_time(s.world) < duration - 1e-9) OK(tick(&s));
-        const double error = fabs(q_of(&s, "g.p")[0] - exact) / amplitude / (relative + absolute / amplitude);
-        printf("  %-8s %d: error %8.3g times the tolerance, %lld steps\n", ways[k].method, ways[k].order, error,
-               summary_of(&s).steps);
+        stage s = made(
+            "name: damped\nduration: %g\ngravity: [0, 0, 0]\nparts: [{name: g, model: %s, "
+            "positions: {p: 1 mm}}]\n"
+            "integration: {method: %s, order: %d, relative_tolerance: %g, absolute_tolerance: %g}\n"
+            "recording: {rate: 200}\n",
+            duration, model_path, ways[k].method, ways[k].order, relative, absolute);
+        while (soa_world_time(s.world) < duration - 1e-9)
+            OK(tick(&s));
+        const double error =
+            fabs(q_of(&s, "g.p")[0] - exact) / amplitude / (relative + absolute / amplitude);
+        printf("  %-8s %d: error %8.3g times the tolerance, %lld steps\n", ways[k].method,
+               ways[k].order, error, summary_of(&s).steps);
         if (!(error <= allowed)) fail_msg("%s of order %d", ways[k].method, ways[k].order);
         closed(&s);
     }
 }
 
-/* --- forces that jump --------------------------------------------------------------------------------------------- */
-/* One jump may leave 170 times the tolerance (pairs_are_honest, explicit order 5); those of several differ in sign.
- * An error in speed at one bounce shifts the next, and so on: after some bounces a ball is off by ten times as much. */
+/* --- forces that jump ------------------------------------------------------------------------- */
+/* One jump may leave 170 times the tolerance (pairs_are_honest, explicit order 5); those of several
+ * differ in sign. An error in speed at one bounce shifts the next, and so on: after some bounces a
+ * ball is off by ten times as much. */
 typedef struct jumping {
     const char *name, *text; /* of the scenario, before integration */
     const char *joint;       /* into the model */
@@ -255,24 +276,31 @@ typedef struct jumping {
 } jumping;
 static const jumping jumps[] = {
     {"Coulomb friction", "parts: [{name: g, model: %s, positions: {p: 0.1}}]\ngravity: [0, 0, 0]\n",
-     "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><dynamics friction=\"0.5\" damping=\"0\"/><soa "
+     "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><dynamics friction=\"0.5\" "
+     "damping=\"0\"/><soa "
      "stiffness=\"1000\" rest=\"0\"/>",
      "g.p", 0.1, 3, 200},
     {"a stop",
-     "parts: [{name: g, model: %s, positions: {p: 0.1}, stop_stiffness: 1e5, stop_damping: 100}]\ngravity: [0, 0, 0]\n",
-     "<limit lower=\"-0.05\" upper=\"0.2\" effort=\"1e9\" velocity=\"1e9\"/><soa stiffness=\"1000\" rest=\"0\"/>",
+     "parts: [{name: g, model: %s, positions: {p: 0.1}, stop_stiffness: 1e5, stop_damping: "
+     "100}]\ngravity: [0, 0, 0]\n",
+     "<limit lower=\"-0.05\" upper=\"0.2\" effort=\"1e9\" velocity=\"1e9\"/><soa "
+     "stiffness=\"1000\" rest=\"0\"/>",
      "g.p", 0.1, 3, 200},
     {"a stop, friction and damping",
-     "parts: [{name: g, model: %s, positions: {p: 0.1}, stop_stiffness: 1e5, stop_damping: 100}]\ngravity: [0, 0, 0]\n",
-     "<limit lower=\"-0.05\" upper=\"0.2\" effort=\"1e9\" velocity=\"1e9\"/><dynamics friction=\"0.5\" "
+     "parts: [{name: g, model: %s, positions: {p: 0.1}, stop_stiffness: 1e5, stop_damping: "
+     "100}]\ngravity: [0, 0, 0]\n",
+     "<limit lower=\"-0.05\" upper=\"0.2\" effort=\"1e9\" velocity=\"1e9\"/><dynamics "
+     "friction=\"0.5\" "
      "damping=\"0.1\"/><soa "
      "stiffness=\"1000\" rest=\"0\"/>",
      "g.p", 0.1, 3, 200},
     {"a ball that bounces",
-     "parts: [{name: g, model: %s}, {name: ball, body: {mass: 0.5, sphere: 50 mm}, place: [0, 0, 0.3]}]\n"
+     "parts: [{name: g, model: %s}, {name: ball, body: {mass: 0.5, sphere: 50 mm}, place: [0, 0, "
+     "0.3]}]\n"
      "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: 50 mm}\n"
      "contacts:\n  - {between: [skin, floor], law: linear, stiffness: 1e5, damping: 20}\n",
-     "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><soa stiffness=\"1000\" rest=\"0\"/>",
+     "<limit lower=\"-9\" upper=\"9\" effort=\"1e9\" velocity=\"1e9\"/><soa stiffness=\"1000\" "
+     "rest=\"0\"/>",
      "ball.root", 0.3, 3, 1000}};
 
 /* Position and speed at the end. */
@@ -282,7 +310,8 @@ static void jump(const jumping *of, const char *integration, double out[2]) {
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     snprintf(start, sizeof start, of->text, model_path);
 #pragma GCC diagnostic pop
-    stage s = made("name: jumps\nduration: 2\n%sintegration: %s\nrecording: {rate: 50}\n", start, integration);
+    stage s = made("name: jumps\nduration: 2\n%sintegration: %s\nrecording: {rate: 50}\n", start,
+                   integration);
     run_to(&s, 2);
     const int is_ball = !strcmp(of->what, "ball.root");
     out[0] = q_of(&s, of->what)[is_ball ? 2 : 0];
@@ -300,38 +329,44 @@ static void jumps_are_seen(void **state) {
         jump(&jumps[j], "{order: 5, relative_tolerance: 1e-11, absolute_tolerance: 1e-13}", other);
         const double apart = fabs(best[0] - other[0]) / jumps[j].size;
         printf("  %s: references %.1e apart\n", jumps[j].name, apart);
-        if (!(apart <= 10 * jumps[j].bound * 1e-11)) fail_msg("references of %s differ", jumps[j].name);
+        if (!(apart <= 10 * jumps[j].bound * 1e-11))
+            fail_msg("references of %s differ", jumps[j].name);
         for (int k = 0; k < WAYS; ++k) {
             char integration[120];
             if (ways[k].order < 3) continue;
-            snprintf(integration, sizeof integration, "{method: %s, order: %d}", ways[k].method, ways[k].order);
+            snprintf(integration, sizeof integration, "{method: %s, order: %d}", ways[k].method,
+                     ways[k].order);
             jump(&jumps[j], integration, other);
-            const double error =
-                fmax(fabs(other[0] - best[0]) / jumps[j].size, fabs(other[1] - best[1]) / jumps[j].speed);
+            const double error = fmax(fabs(other[0] - best[0]) / jumps[j].size,
+                                      fabs(other[1] - best[1]) / jumps[j].speed);
             if (!(error / relative <= worst)) {
                 worst = error / relative;
                 slowest = ways[k].method;
             }
             if (!(error <= jumps[j].bound * relative))
-                fail_msg("%s, %s: error %.3g, %.3g times the tolerance", jumps[j].name, integration, error,
-                         error / relative);
+                fail_msg("%s, %s: error %.3g, %.3g times the tolerance", jumps[j].name, integration,
+                         error, error / relative);
         }
         printf("    at most %.1f times the tolerance (%s)\n", worst, slowest);
     }
 }
 
-/* --- the pairs ---------------------------------------------------------------------------------------------------- */
+/* --- the pairs -------------------------------------------------------------------------------- */
 static int still(double t, N_Vector y, N_Vector rate, void *user) {
-    (void)t, (void)y, (void)user;
+    (void)t;
+    (void)y;
+    (void)user;
     N_VConst(0, rate);
     return 0;
 }
 /* Local error and its estimate for y' = i y, steps of h. */
-static void oscillator_step(const ARKodeButcherTable table, double h, double *error, double *estimate) {
+static void oscillator_step(const ARKodeButcherTable table, double h, double *error,
+                            double *estimate) {
     double complex k[16], y = 1, e = 0;
     for (int i = 0; i < table->stages; ++i) {
         double complex at = 1;
-        for (int j = 0; j < i; ++j) at += I * h * table->A[i][j] * k[j];
+        for (int j = 0; j < i; ++j)
+            at += I * h * table->A[i][j] * k[j];
         k[i] = at / (1 - I * h * table->A[i][i]);
         y += I * h * table->b[i] * k[i];
         e += I * h * (table->b[i] - table->d[i]) * k[i];
@@ -347,16 +382,19 @@ static void pairs_are_honest(void **state) {
     for (int n = 0; n < WAYS; ++n) {
         const int is_implicit = !strcmp(ways[n].method, "implicit");
         if (!strcmp(ways[n].method, "cvode")) continue;
-        void *ark = ARKStepCreate(is_implicit ? NULL : still, is_implicit ? still : NULL, 0, y, context);
+        void *ark =
+            ARKStepCreate(is_implicit ? NULL : still, is_implicit ? still : NULL, 0, y, context);
         double t, oscillation = 0, unseen = 0;
         ARKodeButcherTable implicit, table;
         assert_non_null(ark);
-        OK(is_implicit ? soai_use_implicit(ark, ways[n].order) : soai_use_explicit(ark, ways[n].order));
+        OK(is_implicit ? soai_use_implicit(ark, ways[n].order)
+                       : soai_use_explicit(ark, ways[n].order));
         SUNMatrix matrix = SUNDenseMatrix(2, 2, context);
         SUNLinearSolver solver = SUNLinSol_Dense(y, matrix, context);
         if (is_implicit) OK(ARKStepSetLinearSolver(ark, solver, matrix));
         OK(ARKStepSStolerances(ark, 1e-3, 1e-3));
-        assert_true(ARKStepEvolve(ark, 1, y, &t, ARK_ONE_STEP) >= 0); /* which settles and checks the table */
+        /* which settles and checks the table */
+        assert_true(ARKStepEvolve(ark, 1, y, &t, ARK_ONE_STEP) >= 0);
         OK(ARKStepGetCurrentButcherTables(ark, &implicit, &table));
         if (is_implicit) table = implicit;
         for (double h = 0.5; h > 3e-3; h *= 0.8) {
@@ -367,13 +405,17 @@ static void pairs_are_honest(void **state) {
         for (int k = 0; k < 1000; ++k) { /* y' = 0 before x of the step, 1 after */
             const double x = (k + 0.5) / 1000;
             double made = 0, estimate = 0;
-            for (int i = 0; i < table->stages; ++i)
-                if (table->c[i] > x) made += table->b[i], estimate += table->b[i] - table->d[i];
+            for (int i = 0; i < table->stages; ++i) {
+                if (table->c[i] > x) {
+                    made += table->b[i];
+                    estimate += table->b[i] - table->d[i];
+                }
+            }
             unseen = fmax(unseen, fabs(made - (1 - x)) / fabs(estimate));
         }
         const double sharper = soai_sharpness(is_implicit ? 0 : ways[n].order);
-        printf("  %s %d: 20 periods %5.1f times the estimate of a step over %g, a jump %5.1f\n", ways[n].method,
-               ways[n].order, oscillation, sharper, unseen);
+        printf("  %s %d: 20 periods %5.1f times the estimate of a step over %g, a jump %5.1f\n",
+               ways[n].method, ways[n].order, oscillation, sharper, unseen);
         assert_true(oscillation / sharper <= 70 && unseen <= 200);
         ARKStepFree(&ark);
         SUNLinSolFree(solver);
@@ -383,57 +425,66 @@ static void pairs_are_honest(void **state) {
     SUNContext_Free(&context);
 }
 
-/* --- refusals, warnings ------------------------------------------------------------------------------------------- */
+/* --- refusals, warnings ----------------------------------------------------------------------- */
 static void what_cannot_be_kept_is_refused(void **state) {
     (void)state;
-    static const char *const unfit[] = {
-        "{order: 5, relative_tolerance: 1e-14}", "{order: 3, relative_tolerance: 1e-13}",
-        "{method: cvode, order: 1, relative_tolerance: 1e-8}", "{method: cvode, relative_tolerance: 1e-14}",
-        "{method: implicit, order: 4, relative_tolerance: 1e-13}"};
+    static const char *const unfit[] = {"{order: 5, relative_tolerance: 1e-14}",
+                                        "{order: 3, relative_tolerance: 1e-13}",
+                                        "{method: cvode, order: 1, relative_tolerance: 1e-8}",
+                                        "{method: cvode, relative_tolerance: 1e-14}",
+                                        "{method: implicit, order: 4, relative_tolerance: 1e-13}"};
     for (size_t k = 0; k < sizeof unfit / sizeof *unfit; ++k) {
         const outcome o = oscillate(1, 1, 1, 4, 1, unfit[k]);
         printf("  %s\n", o.report.text);
         assert_int_equal(o.status, SOA_E_ARGUMENT);
         assert_non_null(strstr(o.report.text, "relative_tolerance"));
     }
-    const outcome o = oscillate(1, 5e3, 1, 4, 20, "{order: 2, relative_tolerance: 1e-12, absolute_tolerance: 1e-14}");
+    const outcome o = oscillate(1, 5e3, 1, 4, 20,
+                                "{order: 2, relative_tolerance: 1e-12, absolute_tolerance: 1e-14}");
     printf("  %s\n", o.report.text);
     assert_int_equal(o.status, SOA_E_NO_CONVERGENCE);
     assert_non_null(strstr(o.report.text, "higher order"));
     /* the order of cvode is the order asked for */
-    const outcome low = oscillate(1, 1, 1, 4, 5, "{method: cvode, order: 2, relative_tolerance: 1e-5}");
-    const outcome high = oscillate(1, 1, 1, 4, 5, "{method: cvode, order: 5, relative_tolerance: 1e-5}");
+    const outcome low =
+        oscillate(1, 1, 1, 4, 5, "{method: cvode, order: 2, relative_tolerance: 1e-5}");
+    const outcome high =
+        oscillate(1, 1, 1, 4, 5, "{method: cvode, order: 5, relative_tolerance: 1e-5}");
     OK(low.status);
     OK(high.status);
     assert_true(low.steps > 5 * high.steps);
 }
 
-static outcome fixed(double amplitude, int order, double phase, double periods, int ticks, int run) {
+static outcome fixed(double amplitude, int order, double phase, double periods, int ticks,
+                     int run) {
     char integration[80];
-    snprintf(integration, sizeof integration, "{method: fixed, order: %d, step: %.17g}", order, phase / (2 * PI * 1e3));
+    snprintf(integration, sizeof integration, "{method: fixed, order: %d, step: %.17g}", order,
+             phase / (2 * PI * 1e3));
     return oscillate_some(amplitude, 1e3, 1, ticks, run, periods, integration);
 }
 static void is_warned(const outcome *o, int wanted, const char *what) {
-    if (o->warnings) printf("  %s: %s (%.3g): %s\n", what, o->warning.name, o->warning.value, o->warning.remedy);
+    if (o->warnings)
+        printf("  %s: %s (%.3g): %s\n", what, o->warning.name, o->warning.value, o->warning.remedy);
     if (o->warnings != wanted) fail_msg("%s: %d warnings, status %d", what, o->warnings, o->status);
 }
-/* Imaginary axis: bounds 1.73 (order 3), 2.83 (order 4); order 2 has none, |R| = 1 + phase^4 / 8. */
+/* Imaginary axis: bounds 1.73 (order 3), 2.83 (order 4); order 2 has none, |R| = 1 + phase^4 /
+ * 8. */
 static void fixed_steps_warn(void **state) {
     (void)state;
     static const struct {
         int order;
         double phase, periods;
         int warns;
-    } list[] = {{2, 0.05, 20, 0}, {2, 0.5, 20, 1},  {2, 0.05, 2000, 0}, {2, 0.05, 20000, 1}, {3, 1.70, 20, 0},
-                {3, 1.9, 20, 1},  {4, 2.80, 20, 0}, {4, 2.95, 20, 1},   {5, 0.9, 20, 0},     {5, 2.5, 20, 1},
-                {6, 1, 20, 0},    {6, 4, 20, 1},    {8, 2, 20, 0},      {8, 8, 20, 1}};
+    } list[] = {{2, 0.05, 20, 0}, {2, 0.5, 20, 1}, {2, 0.05, 2000, 0}, {2, 0.05, 20000, 1},
+                {3, 1.70, 20, 0}, {3, 1.9, 20, 1}, {4, 2.80, 20, 0},   {4, 2.95, 20, 1},
+                {5, 0.9, 20, 0},  {5, 2.5, 20, 1}, {6, 1, 20, 0},      {6, 4, 20, 1},
+                {8, 2, 20, 0},    {8, 8, 20, 1}};
     for (size_t k = 0; k < sizeof list / sizeof *list; ++k) {
         char what[80];
         /* the first ticks are enough: the warning is about the whole run */
         const int ticks = list[k].periods > 100 ? 1000 : 3;
         const outcome o = fixed(1e-6, list[k].order, list[k].phase, list[k].periods, ticks, 3);
-        snprintf(what, sizeof what, "order %d, %g rad a step, %g periods", list[k].order, list[k].phase,
-                 list[k].periods);
+        snprintf(what, sizeof what, "order %d, %g rad a step, %g periods", list[k].order,
+                 list[k].phase, list[k].periods);
         is_warned(&o, list[k].warns, what);
         if (list[k].warns) assert_true(fabs(o.warning.value / list[k].phase - 1) < 0.05);
     }
@@ -447,10 +498,10 @@ static void fixed_steps_warn_of_dampers_and_contacts(void **state) {
     (void)state;
     write_model(1, spring(0, 1000));
     for (int k = 0; k < 2; ++k) {
-        stage s =
-            made("name: damper\nduration: 1\ngravity: [0, 0, 0]\nparts: [{name: g, model: %s, positions: {p: 0.1}}]\n"
-                 "integration: {method: fixed, order: 4, step: %g}\nrecording: {rate: 100}\n",
-                 model_path, k ? 2.95e-3 : 2.7e-3);
+        stage s = made("name: damper\nduration: 1\ngravity: [0, 0, 0]\nparts: [{name: g, model: "
+                       "%s, positions: {p: 0.1}}]\n"
+                       "integration: {method: fixed, order: 4, step: %g}\nrecording: {rate: 100}\n",
+                       model_path, k ? 2.95e-3 : 2.7e-3);
         OK(tick(&s));
         outcome o = {.status = SOA_OK};
         look_for_warnings(&s, &o);
@@ -459,12 +510,15 @@ static void fixed_steps_warn_of_dampers_and_contacts(void **state) {
     }
     for (int k = 0; k < 2; ++k) { /* 0.5 kg on 2e4 N/m: 200 rad/s */
         stage s = made(
-            "name: ball\nduration: 1\nparts: [{name: ball, body: {mass: 0.5, sphere: 50 mm}, place: [0, 0, 0.06]}]\n"
-            "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: 50 mm}\n"
+            "name: ball\nduration: 1\nparts: [{name: ball, body: {mass: 0.5, sphere: 50 mm}, "
+            "place: [0, 0, 0.06]}]\n"
+            "shapes:\n  - {name: floor, on: world, plane: {}}\n  - {name: skin, on: ball, sphere: "
+            "50 mm}\n"
             "contacts:\n  - {between: [skin, floor], law: linear, stiffness: 2e4, damping: 5}\n"
             "integration: {method: fixed, order: 4, step: %g}\nrecording: {rate: 50}\n",
             k ? 19e-3 : 2e-3);
-        while (soa_world_time(s.world) < 0.9 && !tick(&s)) continue;
+        while (soa_world_time(s.world) < 0.9 && !tick(&s))
+            continue;
         outcome o = {.status = SOA_OK};
         look_for_warnings(&s, &o);
         is_warned(&o, k, "ball");
@@ -487,12 +541,16 @@ static void drops_keep_their_tolerance(void **state) {
         soa_sim_options o = soa_sim_options_default();
         soa_sim_result r;
         const double q[1] = {amplitude}, relative = orders[k] == 2 ? 1e-6 : 1e-8;
-        o.order = orders[k], o.relative_tolerance = relative, o.absolute_tolerance = 1e-2 * relative;
-        o.duration = 19.87e-3, o.sample_time = o.duration;
+        o.order = orders[k];
+        o.relative_tolerance = relative;
+        o.absolute_tolerance = 1e-2 * relative;
+        o.duration = 19.87e-3;
+        o.sample_time = o.duration;
         if (soa_simulate(model, q, NULL, &o, &r, &report)) fail_msg("%s", report.text);
         const double kinetic = 0.5 * w * w * pow(sin(w * o.duration), 2), scale = 0.5 * w * w;
         const double error = fabs(r.kinetic - kinetic) / scale / relative;
-        printf("  order %d: kinetic energy %.3g times the tolerance off, %ld steps\n", orders[k], error, r.steps);
+        printf("  order %d: kinetic energy %.3g times the tolerance off, %ld steps\n", orders[k],
+               error, r.steps);
         assert_true(error <= 2 * allowed); /* a square */
     }
     soa_model_free(model);

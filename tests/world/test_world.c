@@ -22,8 +22,8 @@
 /* Fails unless |got - expected| <= tolerance, so NaN fails. */
 static void near(const char *what, double got, double expected, double tolerance) {
     if (!(fabs(got - expected) <= tolerance))
-        fail_msg("%s: got %.17g, expected %.17g, off by %.3g, allowed %.3g", what, got, expected, got - expected,
-                 tolerance);
+        fail_msg("%s: got %.17g, expected %.17g, off by %.3g, allowed %.3g", what, got, expected,
+                 got - expected, tolerance);
 }
 
 static const soa_model *stock(const char *name) {
@@ -34,7 +34,8 @@ static const soa_model *stock(const char *name) {
     return model;
 }
 
-static soa_sim_result simulate(const soa_model *model, const double *q, const double *v, const soa_sim_options *o) {
+static soa_sim_result simulate(const soa_model *model, const double *q, const double *v,
+                               const soa_sim_options *o) {
     soa_sim_result result;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_simulate(model, q, v, o, &result, &report);
@@ -56,7 +57,16 @@ static int keep(void *user, const soa_sim_sample *s) {
     memcpy(l->q, s->q, (size_t)l->nq * sizeof(double));
     memcpy(l->v, s->v, (size_t)l->nv * sizeof(double));
     for (int i = 0; i < l->nq + l->nv + 2; i++) {
-        double x = i < l->nq ? s->q[i] : i < l->nq + l->nv ? s->v[i - l->nq] : i == l->nq + l->nv ? s->balance : s->t;
+        double x;
+        if (i < l->nq) {
+            x = s->q[i];
+        } else if (i < l->nq + l->nv) {
+            x = s->v[i - l->nq];
+        } else if (i == l->nq + l->nv) {
+            x = s->balance;
+        } else {
+            x = s->t;
+        }
         uint64_t bits;
         memcpy(&bits, &x, sizeof bits);
         l->hash = (l->hash ^ bits) * 1099511628211u;
@@ -77,7 +87,8 @@ static soa_sim_options watched(const soa_model *model, double duration, last *l)
 /* 2 kg on a slide along x with Coulomb friction. */
 static const soa_model *slider(double up, double down, double stiffness) {
     soa_body_def block = soa_body_default("block", 0, SOA_PRISMATIC);
-    block.joint.axis[0] = 1, block.joint.axis[2] = 0;
+    block.joint.axis[0] = 1;
+    block.joint.axis[2] = 0;
     block.joint.friction_positive = up;
     block.joint.friction_negative = down;
     block.joint.stiffness = stiffness;
@@ -88,7 +99,7 @@ static const soa_model *slider(double up, double down, double stiffness) {
     return model;
 }
 
-/* --- one block: everything in closed form ------------------------------------------------------------------------ */
+/* --- one block: everything in closed form ----------------------------------------------------- */
 
 static void block_stops(void **state) {
     (void)state;
@@ -108,7 +119,8 @@ static void block_stops(void **state) {
     soa_model_free(model);
 }
 
-/* A spring pulls it to and fro; each half swing loses 2 f/k; it sticks where the spring is weaker than friction. */
+/* A spring pulls it to and fro; each half swing loses 2 f/k; it sticks where the spring is weaker
+ * than friction. */
 static void block_on_spring(void **state) {
     (void)state;
     const double k = 50, f = 3, start = 0.5;
@@ -118,7 +130,10 @@ static void block_on_spring(void **state) {
     soa_sim_result r = simulate(model, &start, NULL, &o);
     double x = start;
     int halves = 0;
-    while (k * fabs(x) > f) x = -x + (x > 0 ? 1 : -1) * 2 * f / k, halves++;
+    while (k * fabs(x) > f) {
+        x = -x + (x > 0 ? 1 : -1) * 2 * f / k;
+        halves++;
+    }
     near("where it sticks", l.q[0], x, 1e-8);
     assert_int_equal(r.stops, halves);
     near("potential", r.potential, 0.5 * k * x * x, 1e-8);
@@ -134,12 +149,14 @@ static void block_on_spring(void **state) {
 }
 
 static soa_status ramp(void *user, double t, const double *q, const double *v, double *tau) {
-    (void)q, (void)v;
+    (void)q;
+    (void)v;
     tau[0] = *(double *)user * t;
     return SOA_OK;
 }
 
-/* A growing force breaks it loose when it reaches the friction: m v = s (t - t0)^2 / 2 with s t0 = f. */
+/* A growing force breaks it loose when it reaches the friction: m v = s (t - t0)^2 / 2 with s t0 =
+ * f. */
 static void block_breaks_loose(void **state) {
     (void)state;
     const soa_model *model = slider(3, 5, 0);
@@ -161,7 +178,7 @@ static void block_breaks_loose(void **state) {
     soa_model_free(model);
 }
 
-/* --- machines ---------------------------------------------------------------------------------------------------- */
+/* --- machines --------------------------------------------------------------------------------- */
 
 static const double qn[6] = {0, PI / 4, PI, 0, PI / 4, 0};
 
@@ -173,7 +190,8 @@ static void puma_drop(void **state) {
     soa_sim_result r = simulate(model, qn, NULL, &o);
     near("time", r.t, 2, 0);
     near("balance / energy", r.balance_worst / r.energy_scale, 0, 1e-7);
-    assert_true(r.coulomb > 0 && r.viscous > 0 && r.potential < r.potential_start && r.samples == 401);
+    assert_true(r.coulomb > 0 && r.viscous > 0 && r.potential < r.potential_start &&
+                r.samples == 401);
 
     /* a tighter run ends at the same place */
     soa_sim_options tight = watched(model, 2, &finer);
@@ -183,7 +201,8 @@ static void puma_drop(void **state) {
     soa_sim_result t = simulate(model, qn, NULL, &tight);
     assert_int_equal(t.stops, r.stops);
     assert_int_equal(t.releases, r.releases);
-    for (int i = 0; i < 6; i++) near("q at 2 s", l.q[i], finer.q[i], 1e-6);
+    for (int i = 0; i < 6; i++)
+        near("q at 2 s", l.q[i], finer.q[i], 1e-6);
     near("tight balance / energy", t.balance_worst / t.energy_scale, 0, 1e-10);
     printf("puma560 drop: balance %.1e of %.1f J, %ld steps, %ld stops, %ld releases; tight %.1e\n",
            r.balance_worst / r.energy_scale, r.energy_scale, r.steps, r.stops, r.releases,
@@ -214,10 +233,12 @@ static void random_machines(void **state) {
         char name[32];
         snprintf(name, sizeof name, "random:%d", seed);
         const soa_model *model = stock(name);
-        double *q = calloc((size_t)(soa_model_nq(model) + soa_model_nv(model) + 1), sizeof(double)), *v = q + soa_model_nq(model);
+        double *q = calloc((size_t)(soa_model_nq(model) + soa_model_nv(model) + 1), sizeof(double)),
+               *v = q + soa_model_nq(model);
         assert_non_null(q);
         soa_q_neutral(model, q);
-        for (int i = 0; i < soa_model_nv(model); i++) v[i] = (i * 7 + seed) % 5 == 0 ? 0 : 0.3 * ((i * 5 + seed) % 7 - 3);
+        for (int i = 0; i < soa_model_nv(model); i++)
+            v[i] = (i * 7 + seed) % 5 == 0 ? 0 : 0.3 * ((i * 5 + seed) % 7 - 3);
         soa_sim_options o = soa_sim_options_default();
         o.duration = 0.5;
         o.sample_time = 0.05;
@@ -234,7 +255,8 @@ static void random_machines(void **state) {
         soa_model_free(model);
     }
     assert_true(stops > 20);
-    printf("random machines: worst balance %.1e, %ld stops, %ld releases\n", worst, stops, releases);
+    printf("random machines: worst balance %.1e, %ld stops, %ld releases\n", worst, stops,
+           releases);
 }
 
 /* No torque, no gravity: momentum stays and the energy too. */
@@ -245,7 +267,8 @@ static void satellite_keeps_momentum(void **state) {
     soa_sim_options o = watched(model, 5, &l);
     double q[21], v[20], before[6], after[6], com[3], moved[3];
     soa_q_neutral(model, q);
-    for (int i = 0; i < 20; i++) v[i] = 0.02 * (i % 5 - 2);
+    for (int i = 0; i < 20; i++)
+        v[i] = 0.02 * (i % 5 - 2);
     soa_work *work;
     OK(soa_work_create(model, &work));
     OK(soa_momentum(model, work, q, v, before, com));
@@ -253,7 +276,8 @@ static void satellite_keeps_momentum(void **state) {
     OK(soa_momentum(model, work, l.q, l.v, after, moved));
     for (int i = 0; i < 3; i++) {
         near("linear momentum", after[3 + i], before[3 + i], 1e-7);
-        near("path of the centre of mass", moved[i] - com[i], 5 * before[3 + i] / soa_model_mass(model), 1e-8);
+        near("path of the centre of mass", moved[i] - com[i],
+             5 * before[3 + i] / soa_model_mass(model), 1e-8);
         near("angular momentum", after[i], before[i], 1e-6);
     }
     near("balance", r.balance_worst / r.energy_scale, 0, 1e-7);
@@ -261,7 +285,8 @@ static void satellite_keeps_momentum(void **state) {
     soa_model_free(model);
 }
 
-/* Small swings of a rod about its end: period 2 pi sqrt(2 l / (3 g)), first correction 1 + a^2/16. */
+/* Small swings of a rod about its end: period 2 pi sqrt(2 l / (3 g)), first correction 1 +
+ * a^2/16. */
 static void pendulum_period(void **state) {
     (void)state;
     const soa_model *model = stock("planar-chain:1");
@@ -279,10 +304,13 @@ static void pendulum_period(void **state) {
     soa_model_free(model);
 }
 
-/* --- mistakes and pictures ---------------------------------------------------------------------------------------- */
+/* --- mistakes and pictures -------------------------------------------------------------------- */
 
 static soa_status broken(void *user, double t, const double *q, const double *v, double *tau) {
-    (void)user, (void)q, (void)v, (void)tau;
+    (void)user;
+    (void)q;
+    (void)v;
+    (void)tau;
     return t > 0.5 ? SOA_E_ARGUMENT : SOA_OK;
 }
 
@@ -330,11 +358,19 @@ static void pictures(void **state) {
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    const double x[5] = {1, 10, 100, 1000, 10000}, y[5] = {1, NAN, 3, INFINITY, -2}, z[5] = {5, 50, 500, 5e3, 5e4};
+    const double x[5] = {1, 10, 100, 1000, 10000}, y[5] = {1, NAN, 3, INFINITY, -2},
+                 z[5] = {5, 50, 500, 5e3, 5e4};
     soa_plot_curve curves[2] = {{.name = "a<b & c", .y = y}, {.name = "z", .y = z, .markers = 1}};
-    soa_plot_panel panels[2] = {{.y_label = "y (m)", .curves = curves, .curve_count = 1},
-                                {.y_label = "z (ns)", .y_log = 1, .curves = curves, .curve_count = 2}};
-    soa_plot plot = {.title = "t", .x_label = "x", .x_log = 1, .x = x, .count = 5, .panels = panels, .panel_count = 2};
+    soa_plot_panel panels[2] = {
+        {.y_label = "y (m)", .curves = curves, .curve_count = 1},
+        {.y_label = "z (ns)", .y_log = 1, .curves = curves, .curve_count = 2}};
+    soa_plot plot = {.title = "t",
+                     .x_label = "x",
+                     .x_log = 1,
+                     .x = x,
+                     .count = 5,
+                     .panels = panels,
+                     .panel_count = 2};
     soa_report report;
     OK(soa_plot_write_svg(&plot, path, &report));
     FILE *file = fopen(path, "r");
@@ -358,7 +394,8 @@ static void pictures(void **state) {
     plot.count = 5;
     assert_int_equal(soa_plot_write_svg(&plot, "/nowhere/x.svg", &report), SOA_E_FILE);
     assert_non_null(strstr(report.text, "/nowhere/x.svg"));
-    if (access("/dev/full", W_OK) == 0) assert_int_equal(soa_plot_write_svg(&plot, "/dev/full", &report), SOA_E_FILE);
+    if (access("/dev/full", W_OK) == 0)
+        assert_int_equal(soa_plot_write_svg(&plot, "/dev/full", &report), SOA_E_FILE);
     assert_int_equal(soa_plot_write_svg(NULL, path, &report), SOA_E_ARGUMENT);
 }
 

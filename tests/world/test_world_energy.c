@@ -12,7 +12,8 @@
 
 enum { MACHINES = 40 };
 
-/* A random serial machine of revolute and prismatic joints.  `what` chooses what its joints have. */
+/* A random serial machine of revolute and prismatic joints.  `what` chooses what its joints
+ * have. */
 enum {
     DAMPING = 1,
     FRICTION = 2,
@@ -35,24 +36,27 @@ static void write_machine(dice *d, int what, int joints) {
     for (int i = 1; i <= joints; ++i) {
         const double m = roll(d, 0.5, 2);
         const int slides = i % 3 == 0;
-        fprintf(
-            f,
-            "<link name='l%d'><inertial><origin xyz='%g %g %g'/><mass value='%g'/><inertia ixx='%g' iyy='%g' izz='%g' "
-            "ixy='0' ixz='0' iyz='0'/></inertial></link>\n",
-            i, roll(d, 0, 0.3), roll(d, -0.1, 0.1), roll(d, -0.1, 0.1), m, 0.02 * m, 0.03 * m, 0.025 * m);
-        fprintf(
-            f,
-            "<joint name='j%d' type='%s'><parent link='l%d'/><child link='l%d'/><origin xyz='%g %g %g' rpy='%g %g %g'/>"
-            "<axis xyz='%d %d %d'/>",
-            i, slides ? "prismatic" : (what & STOPS ? "revolute" : "continuous"), i - 1, i, roll(d, 0.1, 0.4),
-            roll(d, -0.1, 0.1), roll(d, -0.1, 0.1), roll(d, -1, 1), roll(d, -1, 1), roll(d, -1, 1), i % 3 == 1,
-            i % 3 == 2, i % 3 == 0);
+        fprintf(f,
+                "<link name='l%d'><inertial><origin xyz='%g %g %g'/><mass value='%g'/><inertia "
+                "ixx='%g' iyy='%g' izz='%g' "
+                "ixy='0' ixz='0' iyz='0'/></inertial></link>\n",
+                i, roll(d, 0, 0.3), roll(d, -0.1, 0.1), roll(d, -0.1, 0.1), m, 0.02 * m, 0.03 * m,
+                0.025 * m);
+        fprintf(f,
+                "<joint name='j%d' type='%s'><parent link='l%d'/><child link='l%d'/><origin "
+                "xyz='%g %g %g' rpy='%g %g %g'/>"
+                "<axis xyz='%d %d %d'/>",
+                i, slides ? "prismatic" : (what & STOPS ? "revolute" : "continuous"), i - 1, i,
+                roll(d, 0.1, 0.4), roll(d, -0.1, 0.1), roll(d, -0.1, 0.1), roll(d, -1, 1),
+                roll(d, -1, 1), roll(d, -1, 1), i % 3 == 1, i % 3 == 2, i % 3 == 0);
         const double far = what & STOPS ? roll(d, 0.2, 0.5) : 100;
-        if (slides || what & STOPS) fprintf(f, "<limit lower='%g' upper='%g' effort='200' velocity='20'/>", -far, far);
-        fprintf(f, "<dynamics damping='%g' friction='%g'/>", what & DAMPING ? roll(d, 0.05, 0.5) : 0,
-                what & FRICTION ? roll(d, 0.1, 1) : 0);
+        if (slides || what & STOPS)
+            fprintf(f, "<limit lower='%g' upper='%g' effort='200' velocity='20'/>", -far, far);
+        fprintf(f, "<dynamics damping='%g' friction='%g'/>",
+                what & DAMPING ? roll(d, 0.05, 0.5) : 0, what & FRICTION ? roll(d, 0.1, 1) : 0);
         fprintf(f, "<soa stiffness='%g' rest='0.1' rotor_inertia='%g' gear_ratio='20'/>",
-                what & SPRINGS || slides ? roll(d, 5, 40) : 0, what & ROTORS ? roll(d, 1e-5, 1e-4) : 0);
+                what & SPRINGS || slides ? roll(d, 5, 40) : 0,
+                what & ROTORS ? roll(d, 1e-5, 1e-4) : 0);
         if ((what & MIMIC) && i == joints && joints % 3 && joints > 1)
             fprintf(f, "<mimic joint='j1' multiplier='%g' offset='0.1'/>", roll(d, -1.5, 1.5));
         fprintf(f, "</joint>\n");
@@ -69,36 +73,41 @@ static double balance_of(long seed, int what, double tolerance, double *stopped)
     if (what & LOOP)
         at += (size_t)snprintf(
             more + at, sizeof more - at,
-            "constraints: [{kind: loop, name: bar, frames: [m.l%d, ball], joint: cylindrical, axis: [0, 1, "
+            "constraints: [{kind: loop, name: bar, frames: [m.l%d, ball], joint: cylindrical, "
+            "axis: [0, 1, "
             "1], damping: %g, friction: %g, stiffness: 3, rest: 0.2}]\nassembly_bound: 0\n",
             joints - 1, roll(&d, 0.1, 1), roll(&d, 0.05, 0.5));
     if (what & POINTS)
-        at += (size_t)snprintf(
-            more + at, sizeof more - at,
-            "springs: [{name: a, frames: [world, m.l%d], place1: [0.5, 0.2, 1], stiffness: 60, damping: 3, "
-            "length: 0.3}, {name: b, frames: [m.l1, arm.link1], place2: [0.1, 0, 0], stiffness: 30, damping: 2}]\n",
-            joints);
+        at += (size_t)snprintf(more + at, sizeof more - at,
+                               "springs: [{name: a, frames: [world, m.l%d], place1: [0.5, 0.2, 1], "
+                               "stiffness: 60, damping: 3, "
+                               "length: 0.3}, {name: b, frames: [m.l1, arm.link1], place2: [0.1, "
+                               "0, 0], stiffness: 30, damping: 2}]\n",
+                               joints);
     if (what & PUSHED)
-        at += (size_t)snprintf(
-            more + at, sizeof more - at,
-            "disturbances: [{frame: m.l%d, start: 0.1, duration: 0.2, wrench: [1, 2, 1, 4, 3, 5]}]\n", joints);
+        at += (size_t)snprintf(more + at, sizeof more - at,
+                               "disturbances: [{frame: m.l%d, start: 0.1, duration: 0.2, wrench: "
+                               "[1, 2, 1, 4, 3, 5]}]\n",
+                               joints);
     if (what & DRIVEN)
         snprintf(more + at, sizeof more - at,
-                 "control: {rate: 200, phases: [{name: go, actions: [{law: joint-pd, part: arm, goal: {joint1: 0.7}, "
+                 "control: {rate: 200, phases: [{name: go, actions: [{law: joint-pd, part: arm, "
+                 "goal: {joint1: 0.7}, "
                  "time: 0.4, "
                  "stiffness: 30, damping: 5}]}]}\n");
-    stage s =
-        made("duration: 0.8\n"
-             "parts:\n  - {name: m, model: %s, rates: {j1: 3, j2: -2}%s}\n"
-             "  - {name: arm, model: 'planar-chain:2', place: [0.3, 0.3, 0.2]}\n"
-             "  - {name: ball, body: {mass: 0.7, box: [0.1, 0.2, 0.3]}}\n"
-             "integration: {relative_tolerance: %g, absolute_tolerance: %g}\n%s",
-             path, what & STOPS ? ", stop_stiffness: 2000, stop_damping: 20" : "", tolerance, 0.01 * tolerance, more);
+    stage s = made("duration: 0.8\n"
+                   "parts:\n  - {name: m, model: %s, rates: {j1: 3, j2: -2}%s}\n"
+                   "  - {name: arm, model: 'planar-chain:2', place: [0.3, 0.3, 0.2]}\n"
+                   "  - {name: ball, body: {mass: 0.7, box: [0.1, 0.2, 0.3]}}\n"
+                   "integration: {relative_tolerance: %g, absolute_tolerance: %g}\n%s",
+                   path, what & STOPS ? ", stop_stiffness: 2000, stop_damping: 20" : "", tolerance,
+                   0.01 * tolerance, more);
     run_to(&s, 0.8);
     const soa_world_summary sum = summary_of(&s);
     for (int i = 0; i < sum.warning_count; ++i)
         if (!strcmp(sum.warnings[i].code, "energy-balance"))
-            fail_msg("seed %ld, %d: %s %g", seed, what, sum.warnings[i].remedy, sum.warnings[i].value);
+            fail_msg("seed %ld, %d: %s %g", seed, what, sum.warnings[i].remedy,
+                     sum.warnings[i].value);
     if (stopped) *stopped += fabs(sum.stopped) + fabs(sum.rubbed) + fabs(sum.viscous);
     closed(&s);
     return sum.energy_error_rel;
@@ -153,6 +162,7 @@ static void all_together(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_element_at_a_time), cmocka_unit_test(all_together)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_element_at_a_time),
+                                       cmocka_unit_test(all_together)};
     return cmocka_run_group_tests(tests, open_file, remove_file);
 }

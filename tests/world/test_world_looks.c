@@ -45,7 +45,8 @@ static void test_looks(void **unused) {
     void *plain = run(&scenario, 3200, 0, &size[0]), *looked_at = run(&scenario, 3200, 1, &size[1]);
     assert_int_equal(size[0], size[1]);
     assert_memory_equal(plain, looked_at, size[0]);
-    free(plain), free(looked_at);
+    free(plain);
+    free(looked_at);
     soa_scenario_free(&scenario);
 }
 

@@ -43,7 +43,8 @@ static void collect(void *user, const soa_lint *found) {
         all->list = grown;
         all->room = want;
     }
-    remark r = {found->level, found->line, all->count, copy_text(found->rule), copy_text(found->text)};
+    remark r = {found->level, found->line, all->count, copy_text(found->rule),
+                copy_text(found->text)};
     if (!r.rule || !r.text) {
         free(r.rule);
         free(r.text);
@@ -79,12 +80,16 @@ static void check_loaded(remarks *all, const soa_model *model) {
     } else if (status != SOA_OK) {
         int body = work ? soa_work_failed_body(work) : -1;
         if (body > 0 && soa_model_body(model, body, &info) == SOA_OK)
-            snprintf(text, sizeof text, "link '%s' (joint '%s'): %s", info.link, info.joint, soa_status_text(status));
+            snprintf(text, sizeof text, "link '%s' (joint '%s'): %s", info.link, info.joint,
+                     soa_status_text(status));
         else
-            snprintf(text, sizeof text, "forward dynamics at the neutral position: %s", soa_status_text(status));
-        add(all, SOA_LINT_ERROR, 0, status == SOA_E_HINGE_SINGULAR ? "hinge-singular" : "dynamics", text);
+            snprintf(text, sizeof text, "forward dynamics at the neutral position: %s",
+                     soa_status_text(status));
+        add(all, SOA_LINT_ERROR, 0, status == SOA_E_HINGE_SINGULAR ? "hinge-singular" : "dynamics",
+            text);
     }
-    if (soa_model_body_count(model) == 0) add(all, SOA_LINT_WARNING, 0, "no-joints", "nothing in this model moves");
+    if (soa_model_body_count(model) == 0)
+        add(all, SOA_LINT_WARNING, 0, "no-joints", "nothing in this model moves");
     soa_work_free(work);
     free(q);
 }
@@ -101,7 +106,8 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
     if (list->count == 0) return;
     double *q = calloc(nq + nv + 1, sizeof *q);
     soa_status status =
-        q ? soa_constraints_from_list(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST, &constraints, &report)
+        q ? soa_constraints_from_list(list, model, nv + 6 * (size_t)list->count <= DENSE_MOST,
+                                      &constraints, &report)
           : SOA_E_MEMORY;
     if (status == SOA_OK) status = soa_work_create(model, &work);
     if (status == SOA_OK) {
@@ -112,7 +118,8 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
         add(all, SOA_LINT_WARNING, 0, "loop-not-closable", report.text);
     } else {
         if (status == SOA_OK)
-            status = soa_closed_fd(constraints, work, NULL, &(soa_input){.q = q}, q + nq, NULL, &closed);
+            status =
+                soa_closed_fd(constraints, work, NULL, &(soa_input){.q = q}, q + nq, NULL, &closed);
         if (status == SOA_E_MEMORY) {
             all->failed = 1;
         } else if (status != SOA_OK) {
@@ -121,9 +128,11 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
             add(all, SOA_LINT_ERROR, 0, "dynamics", text);
         } else if (closed.redundant > 0) {
             snprintf(text, sizeof text,
-                     "%d of %d rows of the constraints %s%s); their forces are not determined, the motion is",
+                     "%d of %d rows of the constraints %s%s); their forces are not determined, the "
+                     "motion is",
                      closed.redundant, closed.rows,
-                     closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ", closed.text);
+                     closed.redundant == 1 ? "is redundant (" : "are redundant (the first: ",
+                     closed.text);
             add(all, SOA_LINT_NOTE, 0, "loop-redundant", text);
         }
     }
@@ -133,10 +142,13 @@ static void check_closed(remarks *all, const soa_model *model, const soa_constra
 }
 
 static void print_remarks(app_out *out, const char *name, remarks *all) {
-    static const char *const words[] = {"note", "warning", "error"}, *const colours[] = {"36", "35", "31"};
+    static const char *const words[] = {"note", "warning", "error"}, *const colours[] = {"36", "35",
+                                                                                         "31"};
     const char *terminal = getenv("TERM"), *plain = getenv("NO_COLOR");
-    int colour = isatty(out->fd) && terminal && strcmp(terminal, "dumb") != 0 && !(plain && plain[0]);
-    const char *bold = colour ? "\033[1m" : "", *normal = colour ? "\033[0m" : "";
+    int colour =
+        isatty(out->fd) && terminal && strcmp(terminal, "dumb") != 0 && !(plain && plain[0]);
+    const char *bold = colour ? "\033[1m" : "";
+    const char *normal = colour ? "\033[0m" : "";
     out->coloured = colour;
     if (all->count) qsort(all->list, (size_t)all->count, sizeof *all->list, by_line);
     for (int i = 0; i < all->count; ++i) {
@@ -153,11 +165,14 @@ static void print_remarks(app_out *out, const char *name, remarks *all) {
 }
 
 /* Prints the last line: how many of each, and what the model is (NULL: it could not be loaded). */
-static void print_counts(app_out *out, const char *name, const int count[3], const soa_model *model, int constraints) {
-    out_print(out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2], count[2] == 1 ? "" : "s", count[1],
-              count[1] == 1 ? "" : "s", count[0], count[0] == 1 ? "" : "s");
+static void print_counts(app_out *out, const char *name, const int count[3], const soa_model *model,
+                         int constraints) {
+    out_print(out, "%s: %d error%s, %d warning%s, %d note%s", name, count[2],
+              count[2] == 1 ? "" : "s", count[1], count[1] == 1 ? "" : "s", count[0],
+              count[0] == 1 ? "" : "s");
     if (model)
-        out_format(out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_model_nq(model), soa_model_nv(model), soa_model_body_count(model),
+        out_format(out, "; nq %d, nv %d, %d moving bod%s, %.6g kg", soa_model_nq(model),
+                   soa_model_nv(model), soa_model_body_count(model),
                    soa_model_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model));
     if (constraints) out_format(out, ", %d constraint%s", constraints, constraints == 1 ? "" : "s");
     out_char(out, '\n');
@@ -197,7 +212,9 @@ static const char *without_place(const soa_report *report) {
     char line[16] = ": ";
     if (report->line > 0) snprintf(line, sizeof line, ":%d: ", report->line);
     const char *found = strstr(report->text, line);
-    return found ? found + strlen(line) : report->text[0] ? report->text : soa_status_text(report->status);
+    if (found) return found + strlen(line);
+    if (report->text[0]) return report->text;
+    return soa_status_text(report->status);
 }
 
 static int run(int argc, char **argv) {
@@ -212,7 +229,8 @@ static int run(int argc, char **argv) {
     if (short_of_memory) return app_fail(&app_check, "out of memory");
     if (text && length >= 8 && memcmp(text, "soamodel", 8) == 0) {
         free(text);
-        return app_fail(&app_check, "%s: a saved model is read from a file, not through a pipe", name);
+        return app_fail(&app_check, "%s: a saved model is read from a file, not through a pipe",
+                        name);
     }
     remarks all = {NULL, 0, 0, 0};
     int count[3] = {0, 0, 0};
@@ -228,9 +246,14 @@ static int run(int argc, char **argv) {
         if (slash) *slash = 0;
         /* Meshes could not be searched for. */
         if (!directory && errno == ENOMEM) all.failed = 1;
-        soa_status status = soa_urdf_lint_text(&(soa_urdf_source){.text = text, .length = length, .name = name, .directory = directory}, collect, &all, NULL, NULL, &report);
+        soa_status status = soa_urdf_lint_text(
+            &(soa_urdf_source){
+                .text = text, .length = length, .name = name, .directory = directory},
+            collect, &all, NULL, NULL, &report);
         free(directory);
-        if (status != SOA_OK) return app_fail(&app_check, "%s", report.text[0] ? report.text : soa_status_text(status));
+        if (status != SOA_OK)
+            return app_fail(&app_check, "%s",
+                            report.text[0] ? report.text : soa_status_text(status));
     } else {
         /* Reports failures itself. */
         model = app_open_closed(&app_check, &args, &constraints);
@@ -238,10 +261,13 @@ static int run(int argc, char **argv) {
         check_loaded(&all, model);
         check_closed(&all, model, &constraints);
     }
-    for (int i = 0; i < all.count; ++i) ++count[all.list[i].level];
+    for (int i = 0; i < all.count; ++i)
+        ++count[all.list[i].level];
     /* The reader has the final decision. */
     if (text && count[SOA_LINT_ERROR] == 0) {
-        soa_status status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = name}, NULL, &model, &constraints, &report);
+        soa_status status =
+            soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = name}, NULL,
+                           &model, &constraints, &report);
         if (status == SOA_E_MEMORY) {
             all.failed = 1;
         } else if (status != SOA_OK) {
@@ -274,10 +300,13 @@ const app_command app_check = {
     .least = 1,
     .most = 1,
     .summary = "Looks for everything doubtful in a model",
-    .text = "For a URDF file, one line per finding: file:line: level: [rule] what was found and what to do.\n"
-            "Errors make the dynamics wrong or impossible, warnings probably were not meant, notes are to know.\n"
+    .text = "For a URDF file, one line per finding: file:line: level: [rule] what was found and "
+            "what to do.\n"
+            "Errors make the dynamics wrong or impossible, warnings probably were not meant, notes "
+            "are to know.\n"
             "Both a fixed and a floating base are looked at.\n"
-            "Other models are loaded, and their forward dynamics tried; loops are closed and looked at.\n"
+            "Other models are loaded, and their forward dynamics tried; loops are closed and "
+            "looked at.\n"
             "Exit status: 0 no errors, 1 errors found, 2 not readable.\n",
     .options = none,
     .examples = "  soa check robot.urdf\n"

@@ -25,8 +25,9 @@ typedef enum kind {
     AXES,
     OTHER
 } kind;
-static const char *const kind_names[] = {"nothing",   "model", "scenario", "shown", "command", "shell", "file",
-                                         "functions", "link",  "links",    "part",  "axes",    "other"};
+static const char *const kind_names[] = {"nothing", "model", "scenario",  "shown", "command",
+                                         "shell",   "file",  "functions", "link",  "links",
+                                         "part",    "axes",  "other"};
 
 static kind kind_of(const char *word) {
     static const struct {
@@ -51,11 +52,13 @@ static const app_option *options_of(const app_command *command) {
 }
 
 static void put_commands(app_out *out) {
-    for (int i = 0; app_commands[i]; ++i) out_format(out, "%s%s", i ? " " : "", app_commands[i]->name);
+    for (int i = 0; app_commands[i]; ++i)
+        out_format(out, "%s%s", i ? " " : "", app_commands[i]->name);
 }
 
 static void put_functions(app_out *out) {
-    for (int i = 0; compute_functions[i].name; ++i) out_format(out, "%s%s", i ? " " : "", compute_functions[i].name);
+    for (int i = 0; compute_functions[i].name; ++i)
+        out_format(out, "%s%s", i ? " " : "", compute_functions[i].name);
 }
 
 /* Prints the functions that take something after a colon, as patterns: a:* | b:* */
@@ -79,11 +82,13 @@ static void put_joint_functions(app_out *out) {
 }
 
 static void put_methods(app_out *out) {
-    for (int i = 0; compute_methods[i]; ++i) out_format(out, "%s%s", i ? " " : "", compute_methods[i]);
+    for (int i = 0; compute_methods[i]; ++i)
+        out_format(out, "%s%s", i ? " " : "", compute_methods[i]);
 }
 
 static void put_shells(app_out *out) {
-    for (int i = 0; shells[i]; ++i) out_format(out, "%s%s", i ? " " : "", shells[i]);
+    for (int i = 0; shells[i]; ++i)
+        out_format(out, "%s%s", i ? " " : "", shells[i]);
 }
 
 /* Prints text inside single quotes, with a backslash before the given characters. */
@@ -207,7 +212,8 @@ static void put_bash_cases(app_out *out) {
         const app_command *command = app_commands[i];
         out_format(out, "    %s) options=(", command->name);
         for (const app_option *o = options_of(command); o->name; ++o) {
-            const char *colon = o->value ? ":" : "", *takes = o->value ? kind_names[kind_of(o->value)] : "";
+            const char *colon = o->value ? ":" : "";
+            const char *takes = o->value ? kind_names[kind_of(o->value)] : "";
             if (o != options_of(command)) out_char(out, ' ');
             if (o->brief) out_format(out, "%s%s%s ", o->brief, colon, takes);
             out_format(out, "%s%s%s", o->name, colon, takes);
@@ -300,13 +306,15 @@ static void put_zsh_commands(app_out *out) {
 
 static void put_zsh_cases(app_out *out) {
     static const char *const actions[] = {
-        [NOTHING] = " ",      [MODEL] = "_soa_models", [SCENARIO] = "_soa_scenarios", [SHOWN] = "_soa_shown",
-        [COMMAND] = " ",      [SHELL] = " ",           [FILE_NAME] = "_files",        [FUNCTIONS] = "_soa_list",
-        [LINK] = "_soa_link", [LINKS] = "_soa_links",  [PART] = "_soa_parts",         [AXES] = "(link world)",
+        [NOTHING] = " ",        [MODEL] = "_soa_models",   [SCENARIO] = "_soa_scenarios",
+        [SHOWN] = "_soa_shown", [COMMAND] = " ",           [SHELL] = " ",
+        [FILE_NAME] = "_files", [FUNCTIONS] = "_soa_list", [LINK] = "_soa_link",
+        [LINKS] = "_soa_links", [PART] = "_soa_parts",     [AXES] = "(link world)",
         [OTHER] = " "};
     for (int i = 0; app_commands[i]; ++i) {
         const app_command *command = app_commands[i];
-        out_format(out, "    %s)\n        _arguments '(- *)'{-h,--help}'[explain the command]'", command->name);
+        out_format(out, "    %s)\n        _arguments '(- *)'{-h,--help}'[explain the command]'",
+                   command->name);
         for (const app_option *o = options_of(command); o->name; ++o) {
             out_text(out, " \\\n            ");
             if (o->brief)
@@ -323,8 +331,16 @@ static void put_zsh_cases(app_out *out) {
         case SCENARIO: out_text(out, " \\\n            '1:scenario:_soa_scenarios'"); break;
         case SHOWN: out_text(out, " \\\n            '1:what is shown:_soa_shown'"); break;
         case FILE_NAME: out_text(out, " \\\n            '1:file:_files'"); break;
-        case COMMAND: out_text(out, " \\\n            '1:command:("), put_commands(out), out_text(out, ")'"); break;
-        case SHELL: out_text(out, " \\\n            '1:shell:("), put_shells(out), out_text(out, ")'"); break;
+        case COMMAND:
+            out_text(out, " \\\n            '1:command:(");
+            put_commands(out);
+            out_text(out, ")'");
+            break;
+        case SHELL:
+            out_text(out, " \\\n            '1:shell:(");
+            put_shells(out);
+            out_text(out, ")'");
+            break;
         default: break;
         }
         out_text(out, " ;;\n");
@@ -406,14 +422,16 @@ static void put_fish_lines(app_out *out) {
                                           [AXES] = " -x -a 'link world'",
                                           [OTHER] = " -x"};
     for (int i = 0; app_commands[i]; ++i) {
-        out_format(out, "complete -c soa -n __fish_use_subcommand -a %s -d '", app_commands[i]->name);
+        out_format(out, "complete -c soa -n __fish_use_subcommand -a %s -d '",
+                   app_commands[i]->name);
         put_quoted(out, app_commands[i]->summary, "\\", "\\'");
         out_text(out, "'\n");
     }
     for (int i = 0; app_commands[i]; ++i) {
         const app_command *command = app_commands[i];
         for (const app_option *o = options_of(command); o->name; ++o) {
-            out_format(out, "complete -c soa -n '__fish_seen_subcommand_from %s' -l %s", command->name, o->name + 2);
+            out_format(out, "complete -c soa -n '__fish_seen_subcommand_from %s' -l %s",
+                       command->name, o->name + 2);
             if (o->brief) out_format(out, " -s %s", o->brief + 1);
             if (o->value) out_text(out, actions[kind_of(o->value)]);
             out_text(out, " -d '");
@@ -428,8 +446,16 @@ static void put_fish_lines(app_out *out) {
         case SCENARIO: out_text(out, "-F -a '(__soa_scenarios)'"); break;
         case SHOWN: out_text(out, "-F -a '(__soa_scenarios; __soa_models)'"); break;
         case FILE_NAME: out_text(out, "-F"); break;
-        case COMMAND: out_text(out, "-a '"), put_commands(out), out_text(out, "'"); break;
-        case SHELL: out_text(out, "-a '"), put_shells(out), out_text(out, "'"); break;
+        case COMMAND:
+            out_text(out, "-a '");
+            put_commands(out);
+            out_text(out, "'");
+            break;
+        case SHELL:
+            out_text(out, "-a '");
+            put_shells(out);
+            out_text(out, "'");
+            break;
         default: break;
         }
         out_text(out, "\n");
@@ -461,7 +487,8 @@ static void put_script(app_out *out, const char *text) {
     enum { COUNT = sizeof lists / sizeof *lists };
     while (*text) {
         size_t i = 0, step = strcspn(text + 1, "@") + 1; /* up to the next @ */
-        while (i < COUNT && strncmp(text, lists[i].name, strlen(lists[i].name)) != 0) ++i;
+        while (i < COUNT && strncmp(text, lists[i].name, strlen(lists[i].name)) != 0)
+            ++i;
         if (i < COUNT) {
             lists[i].put(out);
             step = strlen(lists[i].name);
@@ -489,7 +516,8 @@ static int run(int argc, char **argv) {
     }
     char hint[APP_HINT];
     return app_fail(&app_completion, "no completion for '%s'%s", args.word[0],
-                    search.best ? app_nearest_hint(&search, hint) : "; there is bash, zsh and fish");
+                    search.best ? app_nearest_hint(&search, hint)
+                                : "; there is bash, zsh and fish");
 }
 
 const app_command app_completion = {

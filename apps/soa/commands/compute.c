@@ -22,7 +22,8 @@ static const app_option options[] = {
     APP_MODEL_OPTIONS,
     {"--fn", NULL, "LIST", "what to compute, comma-separated (needed)"},
     {"--in", NULL, "FILE", "read from FILE instead of standard input"},
-    {"--out", "-o", "FILE", "write to FILE instead of standard output; it appears when all is done"},
+    {"--out", "-o", "FILE",
+     "write to FILE instead of standard output; it appears when all is done"},
     APP_OPTION_END,
 };
 
@@ -49,7 +50,8 @@ static ssize_t stream_read(stream *in, app_out *out) {
     struct pollfd ready = {.fd = in->fd, .events = POLLIN};
     if (out->size > 0 && poll(&ready, 1, 0) == 0 && out_flush(out) != 0) return 0;
     ssize_t n;
-    do n = read(in->fd, in->data + in->size, in->capacity - in->size - 1);
+    do
+        n = read(in->fd, in->data + in->size, in->capacity - in->size - 1);
     while (n < 0 && errno == EINTR);
     if (n > 0) {
         in->size += (size_t)n;
@@ -82,7 +84,8 @@ static int answer_all(compute *c, int fd, app_out *out, tally *t) {
     ssize_t n;
     while ((n = stream_read(&in, out)) > 0) {
         char *line = in.data, *end = in.data + in.size, *stop;
-        while (!out->error && (stop = memchr(line + searched, '\n', (size_t)(end - line) - searched)) != NULL) {
+        while (!out->error &&
+               (stop = memchr(line + searched, '\n', (size_t)(end - line) - searched)) != NULL) {
             answer(c, line, (size_t)(stop - line), out, t);
             line = stop + 1;
             searched = 0;
@@ -119,20 +122,22 @@ static int stream_all(compute *c, const app_args *args) {
     } else {
         out_start(&out, file.fd);
         if (isatty(in_fd))
-            app_note("states from the terminal, a JSON object on each line: {} is the neutral one; Ctrl-D ends\n");
+            app_note("states from the terminal, a JSON object on each line: {} is the neutral one; "
+                     "Ctrl-D ends\n");
         if (answer_all(c, in_fd, &out, &t) != 0)
-            code = app_fail(&app_compute, "cannot read %s: %s", in_path ? in_path : "the input", strerror(errno));
+            code = app_fail(&app_compute, "cannot read %s: %s", in_path ? in_path : "the input",
+                            strerror(errno));
         if (out_flush(&out) != 0)
-            code =
-                app_fail(&app_compute, "cannot write %s: %s", out_path ? out_path : "the output", strerror(out.error));
+            code = app_fail(&app_compute, "cannot write %s: %s", out_path ? out_path : "the output",
+                            strerror(out.error));
         out_free(&out);
     }
     if (app_target_close(&file, code == APP_OK) != 0 && code == APP_OK)
         code = app_fail(&app_compute, "cannot write %s: %s", out_path, strerror(errno));
     if (in_fd != STDIN_FILENO) close(in_fd);
     if (code == APP_OK && t.bad > 0) {
-        app_fail(&app_compute, "%lu of %lu lines bad; the first, line %lu: %s", t.bad, t.asked, t.first_bad,
-                 t.first_error);
+        app_fail(&app_compute, "%lu of %lu lines bad; the first, line %lu: %s", t.bad, t.asked,
+                 t.first_bad, t.first_error);
         code = APP_SOME_BAD;
     }
     return code;
@@ -143,9 +148,11 @@ static int run(int argc, char **argv) {
     int code = app_parse(&app_compute, argc, argv, &args);
     if (code != APP_GO_ON) return code;
     if (!args.value[FN])
-        return app_fail(&app_compute, "--fn LIST is missing: say what to compute, for example --fn aba,mass "
-                                      "(soa help compute lists all)");
-    if (app_refuse_one_input(&app_compute, args.word[0], args.value[IN]) != APP_OK) return APP_FAILED;
+        return app_fail(&app_compute,
+                        "--fn LIST is missing: say what to compute, for example --fn aba,mass "
+                        "(soa help compute lists all)");
+    if (app_refuse_one_input(&app_compute, args.word[0], args.value[IN]) != APP_OK)
+        return APP_FAILED;
     soa_constraint_list constraints;
     const soa_model *model = app_open_closed(&app_compute, &args, &constraints);
     if (!model) return APP_FAILED;
@@ -155,7 +162,8 @@ static int run(int argc, char **argv) {
         compute_tree_alone(c, message);
         if (message[0])
             app_fail(&app_compute,
-                     "note: %s brings %d constraint%s (loops); %s: of its spanning tree alone, loops left out (closed "
+                     "note: %s brings %d constraint%s (loops); %s: of its spanning tree alone, "
+                     "loops left out (closed "
                      "and closed_id keep them)",
                      args.word[0], constraints.count, constraints.count == 1 ? "" : "s", message);
     }
@@ -172,35 +180,49 @@ const app_command app_compute = {
     .least = 1,
     .most = 1,
     .summary = "Computes dynamics for states read line by line",
-    .text = "Each input line is one JSON object, a state:\n"
-            "  q v a tau   lists of numbers (missing: zero, q neutral); sizes and order: soa info MODEL\n"
-            "  fext        [{\"link\": name, \"wrench\": [nx,ny,nz,fx,fy,fz], \"frame\": \"world\"|\"body\"}, ...]\n"
-            "              acting on the link at its origin, in world axes (default) or the link's own;\n"
-            "              seen by rnea, aba and their derivatives\n"
-            "Each output line is one JSON object with what --fn asks for:\n"
-            "  rnea        tau, inverse dynamics         aba         qdd, forward dynamics\n"
-            "  bias        C v + g, friction, springs    gravity     torque against gravity alone\n"
-            "  mass        mass matrix, rows             mass_inv    its inverse\n"
-            "  pose        {link: {R, p}}, all links     com         centre of mass\n"
-            "  jacobian    {link: 6 rows of nv}          momentum    about the centre of mass\n"
-            "  jdot_v      {link: [6]}, (dJ/dt) v        energy      kinetic, potential\n"
-            "  compliance  {link: 6 x 6}, J M^-1 J'      operational {link: {lambda, mu, p}}, Khatib's signs\n"
-            "  daba_dq daba_dv drnea_dq drnea_dv         derivatives, nv x nv, q in the tangent space\n"
-            "pose:LINK, and the same for jacobian, jdot_v, compliance and operational, choose a link (default for\n"
-            "all but pose: the link of the last joint in soa info); a comma belongs to LINK where the model has such\n"
-            "a link.  Six-vectors are angular part first, in world axes.  With the constraints of the model (loops),\n"
-            "an object each; all else takes the tree alone:\n"
-            "  closed      {qdd, lambda, rows, rank, condition, redundant, method, closure}; closed:METHOD with auto,\n"
-            "              kkt, forces or null_space; at the q and v given: closure tells [how far, how fast] open\n"
-            "  assemble    {q, v, closure}: q closed from the guess given, v fitted; what follows in LIST uses them\n"
-            "  closed_id   {tau, lambda} for a, least torques; closed_id:JOINT,... by these joints alone\n"
-            "A line that cannot be answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
-            "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or file trouble.\n",
+    .text =
+        "Each input line is one JSON object, a state:\n"
+        "  q v a tau   lists of numbers (missing: zero, q neutral); sizes and order: soa info "
+        "MODEL\n"
+        "  fext        [{\"link\": name, \"wrench\": [nx,ny,nz,fx,fy,fz], \"frame\": "
+        "\"world\"|\"body\"}, ...]\n"
+        "              acting on the link at its origin, in world axes (default) or the link's "
+        "own;\n"
+        "              seen by rnea, aba and their derivatives\n"
+        "Each output line is one JSON object with what --fn asks for:\n"
+        "  rnea        tau, inverse dynamics         aba         qdd, forward dynamics\n"
+        "  bias        C v + g, friction, springs    gravity     torque against gravity alone\n"
+        "  mass        mass matrix, rows             mass_inv    its inverse\n"
+        "  pose        {link: {R, p}}, all links     com         centre of mass\n"
+        "  jacobian    {link: 6 rows of nv}          momentum    about the centre of mass\n"
+        "  jdot_v      {link: [6]}, (dJ/dt) v        energy      kinetic, potential\n"
+        "  compliance  {link: 6 x 6}, J M^-1 J'      operational {link: {lambda, mu, p}}, Khatib's "
+        "signs\n"
+        "  daba_dq daba_dv drnea_dq drnea_dv         derivatives, nv x nv, q in the tangent space\n"
+        "pose:LINK, and the same for jacobian, jdot_v, compliance and operational, choose a link "
+        "(default for\n"
+        "all but pose: the link of the last joint in soa info); a comma belongs to LINK where the "
+        "model has such\n"
+        "a link.  Six-vectors are angular part first, in world axes.  With the constraints of the "
+        "model (loops),\n"
+        "an object each; all else takes the tree alone:\n"
+        "  closed      {qdd, lambda, rows, rank, condition, redundant, method, closure}; "
+        "closed:METHOD with auto,\n"
+        "              kkt, forces or null_space; at the q and v given: closure tells [how far, "
+        "how fast] open\n"
+        "  assemble    {q, v, closure}: q closed from the guess given, v fitted; what follows in "
+        "LIST uses them\n"
+        "  closed_id   {tau, lambda} for a, least torques; closed_id:JOINT,... by these joints "
+        "alone\n"
+        "A line that cannot be answered gives {\"line\": n, \"error\": \"...\"} in its place.\n"
+        "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or file trouble.\n",
     .options = options,
     .examples =
         "  echo '{}' | soa compute puma560 --fn gravity\n"
-        "  echo '{\"q\": [0,0.5,-1,0,0.3,0], \"v\": [1,0,0,0,0,0]}' | soa compute puma560 --fn aba,energy\n"
-        "  soa compute arm.urdf --ideal --fn mass,pose:tool,jacobian:tool --in states.jsonl --out answers.jsonl\n"
+        "  echo '{\"q\": [0,0.5,-1,0,0.3,0], \"v\": [1,0,0,0,0,0]}' | soa compute puma560 --fn "
+        "aba,energy\n"
+        "  soa compute arm.urdf --ideal --fn mass,pose:tool,jacobian:tool --in states.jsonl --out "
+        "answers.jsonl\n"
         "  echo '{}' | soa compute four-bar --fn assemble,closed\n"
         "  soa compute dog.urdf --floating --gravity 0,0,-1.62 --fn com,momentum < states.jsonl\n",
     .run = run,

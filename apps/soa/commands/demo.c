@@ -21,14 +21,18 @@ static int run(int argc, char **argv);
 const app_command app_demo = {
     .name = "demo",
     .words = "",
-    .summary = "Two arms on a floating base catch a satellite; writes records, a picture and a report",
-    .text =
-        "Walker and Dionise (1989) let two PUMA 560 arms grasp a floating satellite with one inverse-dynamics law: "
-        "the\n"
-        "approach went well, the grasp was lost.  This runs their controller (scenario grapple-paper), then one with "
-        "a\n"
-        "law for each phase and a supervisor that switches on what is measured (scenario grapple), which brings the\n"
-        "satellite to rest, moves it by 0.3 m, turns it by 30 degrees and holds it.  docs/grapple.md\n",
+    .summary =
+        "Two arms on a floating base catch a satellite; writes records, a picture and a report",
+    .text = "Walker and Dionise (1989) let two PUMA 560 arms grasp a floating satellite with one "
+            "inverse-dynamics law: "
+            "the\n"
+            "approach went well, the grasp was lost.  This runs their controller (scenario "
+            "grapple-paper), then one with "
+            "a\n"
+            "law for each phase and a supervisor that switches on what is measured (scenario "
+            "grapple), which brings the\n"
+            "satellite to rest, moves it by 0.3 m, turns it by 30 degrees and holds it.  "
+            "docs/grapple.md\n",
     .options = options,
     .examples = "  soa demo\n  soa demo --out caught\n",
     .run = run,
@@ -47,7 +51,8 @@ static int make_directory(const char *path) {
     if (!length || length >= sizeof part) return -1;
     for (size_t i = 1; i <= length; ++i) {
         if (path[i] != '/' && path[i]) continue;
-        memcpy(part, path, i), part[i] = 0;
+        memcpy(part, path, i);
+        part[i] = 0;
         if (mkdir(part, 0777) && errno != EEXIST) return -1;
     }
     return 0;
@@ -86,7 +91,9 @@ static int simulate(job *j, const char *dir) {
     soa_log_close(log);
     soa_world_free(world);
     soa_scenario_free(&scenario);
-    if (s) return app_fail(&app_demo, "%s: %s", j->name, report.text[0] ? report.text : soa_status_text(s));
+    if (s)
+        return app_fail(&app_demo, "%s: %s", j->name,
+                        report.text[0] ? report.text : soa_status_text(s));
     return app_interrupted() ? app_fail(&app_demo, "stopped by a signal") : APP_OK;
 }
 
@@ -109,15 +116,20 @@ static int read_series(const job *j, series *out, soa_report *report) {
     soa_log_info info;
     soa_log_get_info(log, &info);
     int signals[4], good = 1;
-    for (int k = 0; k < 4; ++k) good = good && (signals[k] = soa_log_find_signal(log, shown[k].signal)) >= 0;
+    for (int k = 0; k < 4; ++k)
+        good = good && (signals[k] = soa_log_find_signal(log, shown[k].signal)) >= 0;
     double *rows = malloc((size_t)info.samples * 4 * sizeof *rows);
     out->t = malloc((size_t)info.samples * 5 * sizeof *out->t);
     int64_t got = 0;
-    good = good && rows && out->t && !soa_log_read_samples(log, &(soa_log_range){.count = info.samples, .signals = signals, .signal_count = 4}, out->t, rows, &got, report);
+    good = good && rows && out->t &&
+           !soa_log_read_samples(
+               log, &(soa_log_range){.count = info.samples, .signals = signals, .signal_count = 4},
+               out->t, rows, &got, report);
     out->count = (long)got;
     for (int k = 0; good && k < 4; ++k) {
         out->y[k] = out->t + (k + 1) * info.samples;
-        for (int64_t i = 0; i < got; ++i) out->y[k][i] = shown[k].unit * rows[4 * i + k];
+        for (int64_t i = 0; i < got; ++i)
+            out->y[k][i] = shown[k].unit * rows[4 * i + k];
     }
     free(rows);
     soa_log_close(log);
@@ -134,20 +146,23 @@ static int draw(const job jobs[2], const char *path) {
         soa_plot_panel panels[4];
         for (int k = 0; k < 4; ++k) {
             for (int i = 0; i < 2; ++i)
-                curves[k][i] =
-                    (soa_plot_curve){.name = names[i], .y = data[i].y[k], .x = data[i].t, .count = data[i].count};
-            panels[k] = (soa_plot_panel){.y_label = shown[k].label, .curves = curves[k], .curve_count = 2};
+                curves[k][i] = (soa_plot_curve){
+                    .name = names[i], .y = data[i].y[k], .x = data[i].t, .count = data[i].count};
+            panels[k] =
+                (soa_plot_panel){.y_label = shown[k].label, .curves = curves[k], .curve_count = 2};
         }
-        const soa_plot plot = {.title = "Two arms and a satellite",
-                               .subtitle = "the same satellite, drift and arms; with one law the grasp is lost",
-                               .x_label = "time (s)",
-                               .x = data[1].t,
-                               .count = data[1].count,
-                               .panels = panels,
-                               .panel_count = 4};
+        const soa_plot plot = {
+            .title = "Two arms and a satellite",
+            .subtitle = "the same satellite, drift and arms; with one law the grasp is lost",
+            .x_label = "time (s)",
+            .x = data[1].t,
+            .count = data[1].count,
+            .panels = panels,
+            .panel_count = 4};
         if (!soa_plot_write_svg(&plot, path, &report)) code = APP_OK;
     }
-    free(data[0].t), free(data[1].t);
+    free(data[0].t);
+    free(data[1].t);
     return code == APP_OK ? code : app_fail(&app_demo, "%s: %s", path, report.text);
 }
 
@@ -166,10 +181,12 @@ static int run(int argc, char **argv) {
         if ((code = simulate(&jobs[i], dir)) != APP_OK) return code;
     if ((code = draw(jobs, picture)) != APP_OK) return code;
     app_print("\nresults\n  %s   errors, fingers and forces of both\n", picture);
-    for (int i = 0; i < 2; ++i) app_print("  %s, %s, %s\n", jobs[i].log, jobs[i].csv, jobs[i].h5);
+    for (int i = 0; i < 2; ++i)
+        app_print("  %s, %s, %s\n", jobs[i].log, jobs[i].csv, jobs[i].h5);
     if (view_page_size) {
         if ((code = app_write_report(&app_demo, jobs[1].log, report, 0)) != APP_OK) return code;
-        app_print("\nlook at the satellite being caught: open this file in a browser\n%s\n", report);
+        app_print("\nlook at the satellite being caught: open this file in a browser\n%s\n",
+                  report);
     } else
         app_print("  no report: " VIEW_NO_PAGE "\n");
     if (!jobs[1].summary.held) return app_fail(&app_demo, "the satellite was not held");

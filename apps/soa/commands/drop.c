@@ -17,7 +17,8 @@ static const app_option options[] = {
     {"--out", "-o", "DIR", "where the results go; made if missing (default: here)"},
     {"--seconds", NULL, "S", "how long it falls (default 2)"},
     {"--model", NULL, "MODEL", "what falls: any model that soa info takes (default puma560)"},
-    {"--q", NULL, "Q1,Q2,...", "where it starts (default: pose qn of the PUMA 560, else the neutral one)"},
+    {"--q", NULL, "Q1,Q2,...",
+     "where it starts (default: pose qn of the PUMA 560, else the neutral one)"},
     APP_OPTION_END,
 };
 
@@ -26,8 +27,10 @@ const app_command app_drop = {
     .name = "drop",
     .words = "",
     .summary = "Drops a PUMA 560 from rest and writes a table and a picture of its motion",
-    .text = "The arm starts at pose qn and falls for 2 s under gravity, with the viscous and Coulomb friction of its\n"
-            "joints; joints stick and break loose as they would.  Kinetic + potential + dissipated energy must stay\n"
+    .text = "The arm starts at pose qn and falls for 2 s under gravity, with the viscous and "
+            "Coulomb friction of its\n"
+            "joints; joints stick and break loose as they would.  Kinetic + potential + dissipated "
+            "energy must stay\n"
             "what it was: the summary shows how well it does.  Joint limits are not modelled.\n",
     .options = options,
     .examples = "  soa drop\n"
@@ -55,7 +58,8 @@ static void progress(record *r, double t) {
     r->shown = percent;
     if (r->tty) {
         char bar[BAR + 1];
-        for (int k = 0; k < BAR; k++) bar[k] = k < percent * BAR / 100 ? '#' : '.';
+        for (int k = 0; k < BAR; k++)
+            bar[k] = k < percent * BAR / 100 ? '#' : '.';
         bar[BAR] = '\0';
         app_note("\rsimulating [%s] %3d %%  t = %.2f s", bar, percent, t);
         if (percent == 100) app_note("\n");
@@ -82,7 +86,10 @@ static int keep(void *user, const soa_sim_sample *s) {
     row += r->nq;
     memcpy(row, s->v, (size_t)r->nv * sizeof(double));
     row += r->nv;
-    row[0] = s->kinetic, row[1] = s->potential, row[2] = s->dissipated, row[3] = s->balance;
+    row[0] = s->kinetic;
+    row[1] = s->potential;
+    row[2] = s->dissipated;
+    row[3] = s->balance;
     progress(r, s->t);
     return 0;
 }
@@ -93,8 +100,10 @@ static int write_csv(const record *r, const char *path) {
     app_out out;
     out_start(&out, -1);
     out_char(&out, 't');
-    for (int i = 1; i <= r->nq; i++) out_format(&out, ",q%d", i);
-    for (int i = 1; i <= r->nv; i++) out_format(&out, ",v%d", i);
+    for (int i = 1; i <= r->nq; i++)
+        out_format(&out, ",q%d", i);
+    for (int i = 1; i <= r->nv; i++)
+        out_format(&out, ",v%d", i);
     out_text(&out, ",kinetic,potential,dissipated,balance\n");
     for (long k = 0; k < r->count; k++) {
         const double *row = r->rows + k * r->columns;
@@ -162,7 +171,8 @@ static int add_joints(picture *p, const soa_model *model, const record *r, kind 
             double low = INFINITY, high = -INFINITY;
             for (long i = 0; i < r->count; i++) {
                 y[i] = unit * r->rows[i * r->columns + column];
-                low = fmin(low, y[i]), high = fmax(high, y[i]);
+                low = fmin(low, y[i]);
+                high = fmax(high, y[i]);
             }
             if (high - low < 1e-9) strcat(p->names[p->curve_count - 1], " (still)");
         }
@@ -175,7 +185,8 @@ static int add_energies(picture *p, const record *r) {
     int first = 1 + r->nq + r->nv;
     for (int k = 0; k < 4; k++) {
         double *y = add_curve(p, names[k]), start = k == 1 ? r->rows[first + 1] : 0;
-        for (long i = 0; i < r->count; i++) y[i] = r->rows[i * r->columns + first + k] - start;
+        for (long i = 0; i < r->count; i++)
+            y[i] = r->rows[i * r->columns + first + k] - start;
     }
     return 4;
 }
@@ -190,33 +201,37 @@ static int draw(const soa_model *model, const record *r, const char *path) {
     p.columns = malloc((size_t)(MOST + 1) * (size_t)r->count * sizeof(double));
     if (p.columns == NULL) return app_fail(&app_drop, "no memory for the picture");
     double *t = p.columns + MOST * r->count;
-    for (long i = 0; i < r->count; i++) t[i] = r->rows[i * r->columns];
+    for (long i = 0; i < r->count; i++)
+        t[i] = r->rows[i * r->columns];
 
     static const struct {
         const char *label;
         kind kind;
         int rates;
-    } wanted[3] = {{"joint angle (deg)", ANGLE, 0}, {"displacement (m)", LENGTH, 0}, {"joint speed (deg/s)", ANGLE, 1}};
+    } wanted[3] = {{"joint angle (deg)", ANGLE, 0},
+                   {"displacement (m)", LENGTH, 0},
+                   {"joint speed (deg/s)", ANGLE, 1}};
     for (int k = 0; k < 3; k++) {
-        int first = p.curve_count, added = add_joints(&p, model, r, wanted[k].kind, wanted[k].rates);
+        int first = p.curve_count,
+            added = add_joints(&p, model, r, wanted[k].kind, wanted[k].rates);
         if (added > 0)
-            panels[count++] =
-                (soa_plot_panel){.y_label = wanted[k].label, .curves = curves + first, .curve_count = added};
+            panels[count++] = (soa_plot_panel){
+                .y_label = wanted[k].label, .curves = curves + first, .curve_count = added};
     }
     int first = p.curve_count, added = add_energies(&p, r);
-    panels[count++] =
-        (soa_plot_panel){.y_label = "energy since start (J)", .curves = curves + first, .curve_count = added};
+    panels[count++] = (soa_plot_panel){
+        .y_label = "energy since start (J)", .curves = curves + first, .curve_count = added};
 
     char title[96];
     snprintf(title, sizeof title, "%.60s dropped from rest", soa_model_name(model));
-    soa_plot plot = {
-        .title = title,
-        .subtitle = "gravity and joint friction, no motor torque; kinetic + potential + dissipated energy is constant",
-        .x_label = "time (s)",
-        .x = t,
-        .count = r->count,
-        .panels = panels,
-        .panel_count = count};
+    soa_plot plot = {.title = title,
+                     .subtitle = "gravity and joint friction, no motor torque; kinetic + potential "
+                                 "+ dissipated energy is constant",
+                     .x_label = "time (s)",
+                     .x = t,
+                     .count = r->count,
+                     .panels = panels,
+                     .panel_count = count};
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_status status = soa_plot_write_svg(&plot, path, &report);
     free(p.columns);
@@ -224,23 +239,27 @@ static int draw(const soa_model *model, const record *r, const char *path) {
 }
 
 static void summary(const soa_model *model, const soa_sim_result *r) {
-    double speed = r->wall_time > 0 ? r->t / r->wall_time : 0, scale = r->energy_scale > 0 ? r->energy_scale : 1;
+    double speed = r->wall_time > 0 ? r->t / r->wall_time : 0;
+    double scale = r->energy_scale > 0 ? r->energy_scale : 1;
     double g[3];
     soa_model_gravity(model, g);
     app_print("\n%s, left to itself for %.4g s%s\n", soa_model_name(model), r->t,
-              g[0] == 0 && g[1] == 0 && g[2] == 0 ? " (this model has no gravity: nothing falls)" : "");
+              g[0] == 0 && g[1] == 0 && g[2] == 0 ? " (this model has no gravity: nothing falls)"
+                                                  : "");
     app_print("  steps                %10ld   accepted, %ld rejected\n", r->steps, r->rejected);
     app_print("  forward dynamics     %10ld   evaluations\n", r->evaluations);
     app_print("  joints that stopped  %10ld   %ld broke loose later\n", r->stops, r->releases);
-    app_print("  wall time            %10.1f   ms, %.0f times faster than real time\n", 1e3 * r->wall_time, speed);
+    app_print("  wall time            %10.1f   ms, %.0f times faster than real time\n",
+              1e3 * r->wall_time, speed);
     app_print("\n  energy (J)                start            end         change\n");
-    app_print("  kinetic        %14.6f %14.6f %14.6f\n", r->kinetic_start, r->kinetic, r->kinetic - r->kinetic_start);
+    app_print("  kinetic        %14.6f %14.6f %14.6f\n", r->kinetic_start, r->kinetic,
+              r->kinetic - r->kinetic_start);
     app_print("  potential      %14.6f %14.6f %14.6f\n", r->potential_start, r->potential,
               r->potential - r->potential_start);
     app_print("  viscous loss   %14.6f %14.6f %14.6f\n", 0.0, r->viscous, r->viscous);
     app_print("  Coulomb loss   %14.6f %14.6f %14.6f\n", 0.0, r->coulomb, r->coulomb);
-    app_print("  balance        %14s %14s %14.2e   worst %.1e of the energy moved\n", "", "", r->balance,
-              r->balance_worst / scale);
+    app_print("  balance        %14s %14s %14.2e   worst %.1e of the energy moved\n", "", "",
+              r->balance, r->balance_worst / scale);
 }
 
 /* --- before it runs --------------------------------------------------------------------------- */
@@ -273,7 +292,11 @@ static int read_start(const soa_model *model, const char *name, const char *list
     if (list == NULL) {
         const double quarter = 0.78539816339744830962;
         /* The position qn. */
-        if (strcmp(name, "puma560") == 0) q[1] = quarter, q[2] = 4 * quarter, q[4] = quarter;
+        if (strcmp(name, "puma560") == 0) {
+            q[1] = quarter;
+            q[2] = 4 * quarter;
+            q[4] = quarter;
+        }
         return APP_OK;
     }
     int count = 0;
@@ -281,14 +304,15 @@ static int read_start(const soa_model *model, const char *name, const char *list
         const double x = strtod(list, &end);
         end += end == list ? 0 : strspn(end, " ");
         if (end == list || !isfinite(x) || (*end && *end != ','))
-            return app_fail(&app_drop, "--q must be %d numbers with commas between; something is wrong at '%s'", nq,
-                            list);
+            return app_fail(
+                &app_drop, "--q must be %d numbers with commas between; something is wrong at '%s'",
+                nq, list);
         if (count++ < nq) q[count - 1] = x;
         if (!*end) break;
     }
     if (count != nq)
-        return app_fail(&app_drop, "--q must be %d numbers with commas between, %d %s given", nq, count,
-                        count == 1 ? "was" : "were");
+        return app_fail(&app_drop, "--q must be %d numbers with commas between, %d %s given", nq,
+                        count, count == 1 ? "was" : "were");
     return APP_OK;
 }
 
@@ -306,14 +330,16 @@ static int simulate(const soa_model *model, const double *q, record *r, soa_sim_
     soa_status status = soa_simulate(model, q, NULL, &o, result, &report);
     if (r->tty && r->shown < 100) app_note("\n");
     if (status != SOA_OK)
-        return app_fail(&app_drop, "%s", report.text[0] != '\0' ? report.text : soa_status_text(status));
+        return app_fail(&app_drop, "%s",
+                        report.text[0] != '\0' ? report.text : soa_status_text(status));
     return r->out_of_memory ? app_fail(&app_drop, "no memory left to keep the motion") : APP_OK;
 }
 
 static int drop(const soa_model *model, const char *name, const app_args *args, record *r) {
     const char *dir = args->value[OUT] != NULL ? args->value[OUT] : ".";
     char csv[4200], svg[4200];
-    if (make_directories(dir) != 0) return app_fail(&app_drop, "--out %s: %s", dir, strerror(errno));
+    if (make_directories(dir) != 0)
+        return app_fail(&app_drop, "--out %s: %s", dir, strerror(errno));
     snprintf(csv, sizeof csv, "%.4000s/drop.csv", dir);
     snprintf(svg, sizeof svg, "%.4000s/drop.svg", dir);
     double *q = malloc((size_t)(soa_model_nq(model) + 1) * sizeof(double));
@@ -345,14 +371,16 @@ static int run(int argc, char **argv) {
         char *end;
         r.seconds = strtod(args.value[SECONDS], &end);
         if (end == args.value[SECONDS] || *end != '\0' || !(r.seconds > 0 && r.seconds <= 1e5))
-            return app_fail(&app_drop, "--seconds '%s': write a number above 0, at most 100000", args.value[SECONDS]);
+            return app_fail(&app_drop, "--seconds '%s': write a number above 0, at most 100000",
+                            args.value[SECONDS]);
     }
     const soa_model *model = NULL;
     soa_report report = {SOA_OK, -1, 0, ""};
     soa_constraint_list constraints;
     soa_status status = soa_model_open(name, NULL, &model, &constraints, &report);
     if (status != SOA_OK)
-        return app_fail(&app_drop, "--model: %s", report.text[0] != '\0' ? report.text : soa_status_text(status));
+        return app_fail(&app_drop, "--model: %s",
+                        report.text[0] != '\0' ? report.text : soa_status_text(status));
     app_say_left_out(&app_drop, name, constraints.count);
     soa_constraint_list_free(&constraints);
     code = drop(model, name, &args, &r);

@@ -17,8 +17,8 @@ static void print_options(app_out *out, const app_option *options) {
     out_text(out, "\noptions:\n");
     for (const app_option *o = options; o->name; ++o) {
         char left[64];
-        snprintf(left, sizeof left, "%s%s%s%s%s", o->brief ? o->brief : "", o->brief ? ", " : "", o->name,
-                 o->value ? " " : "", o->value ? o->value : "");
+        snprintf(left, sizeof left, "%s%s%s%s%s", o->brief ? o->brief : "", o->brief ? ", " : "",
+                 o->name, o->value ? " " : "", o->value ? o->value : "");
         print_row(out, left, o->text);
     }
     print_row(out, "-h, --help", "this text");
@@ -27,8 +27,10 @@ static void print_options(app_out *out, const app_option *options) {
 static void print_overview(app_out *out) {
     out_text(out, "soa: dynamics of machines made of joint-connected rigid bodies\n\n"
                   "usage: soa COMMAND [arguments]\n\ncommands:\n");
-    for (int i = 0; app_commands[i]; ++i) print_row(out, app_commands[i]->name, app_commands[i]->summary);
-    out_text(out, "\nA MODEL is a URDF file, a model saved by `soa save` (.soam), or the name of a shipped one.\n"
+    for (int i = 0; app_commands[i]; ++i)
+        print_row(out, app_commands[i]->name, app_commands[i]->summary);
+    out_text(out, "\nA MODEL is a URDF file, a model saved by `soa save` (.soam), or the name of a "
+                  "shipped one.\n"
                   "\nstart here:\n"
                   "  soa models                          what is shipped\n"
                   "  soa info puma560                    links, joints, masses\n"
@@ -41,8 +43,9 @@ void app_print_help(app_out *out, const app_command *command) {
         print_overview(out);
         return;
     }
-    out_format(out, "usage: soa %s%s%s%s\n\n%s.\n", command->name, command->words[0] ? " " : "", command->words,
-               command->options && command->options[0].name ? " [options]" : "", command->summary);
+    out_format(out, "usage: soa %s%s%s%s\n\n%s.\n", command->name, command->words[0] ? " " : "",
+               command->words, command->options && command->options[0].name ? " [options]" : "",
+               command->summary);
     if (command->text) out_format(out, "\n%s", command->text);
     if (command->options) print_options(out, command->options);
     if (command->examples) out_format(out, "\nexamples:\n%s", command->examples);
@@ -61,7 +64,8 @@ static int run_help(int argc, char **argv) {
         }
         char hint[APP_HINT];
         if (!command)
-            return app_fail(&app_help, "unknown command '%s'%s", args.word[0], app_nearest_hint(&search, hint));
+            return app_fail(&app_help, "unknown command '%s'%s", args.word[0],
+                            app_nearest_hint(&search, hint));
         if (!command->options) { /* it has its own help */
             char name[16], flag[] = "--help";
             snprintf(name, sizeof name, "%s", command->name);
@@ -81,7 +85,8 @@ static int run_version(int argc, char **argv) {
     if (code != APP_GO_ON) return code;
     app_out out;
     out_start(&out, 1);
-    out_format(&out, "soa %s, libsoa %s, instruction set %s\n", SOA_VERSION, soa_version(), soa_instruction_set());
+    out_format(&out, "soa %s, libsoa %s, instruction set %s\n", SOA_VERSION, soa_version(),
+               soa_instruction_set());
     return app_finish(&app_version, &out, APP_OK);
 }
 

@@ -17,7 +17,9 @@ static const app_option options[] = {
 
 static unsigned long long state;
 static double random_number(void) { /* xorshift, -1 ... 1 */
-    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
     return (double)(state >> 11) / 4503599627370496.0 - 1;
 }
 static void show_step(void *out, const char *rule, const char *result) {
@@ -41,11 +43,12 @@ typedef struct trial {
 } trial;
 
 /* Forms both sides at a random state of a machine with these tips. */
-static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left, const soa_expr *right,
-                       trial *t) {
+static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left,
+                       const soa_expr *right, trial *t) {
     const size_t nq = (size_t)soa_model_nq(model), nv = (size_t)soa_model_nv(model),
                  rows = (size_t)soa_machine_space_size(m, soa_expr_codomain(left)),
-                 columns = (size_t)soa_machine_space_size(m, soa_expr_domain(left)), n = rows * columns;
+                 columns = (size_t)soa_machine_space_size(m, soa_expr_domain(left)),
+                 n = rows * columns;
     double *room = calloc(nq + 3 * nv + 2 * n + 1, sizeof *room), f[12];
     if (!room) {
         t->status = SOA_E_MEMORY;
@@ -58,7 +61,8 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
         v[i] = random_number();
         tau[i] = random_number();
     }
-    for (int i = 0; i < 12; ++i) f[i] = random_number();
+    for (int i = 0; i < 12; ++i)
+        f[i] = random_number();
     soa_q_neutral(model, q);
     soa_q_integrate(model, q, a, 1, q);
     soa_status s = soa_machine_set_state(m, q, v, a, tau, f, NULL, 0);
@@ -72,7 +76,8 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
     if (s != SOA_OK) {
         snprintf(t->why, sizeof t->why, "%s", why[0] ? why : soa_status_text(s));
     } else if (!(t->condition <= MOST_CONDITION)) {
-        snprintf(t->why, sizeof t->why, "an inverse is too close to singular to compare (condition %.1e, limit %.0e)",
+        snprintf(t->why, sizeof t->why,
+                 "an inverse is too close to singular to compare (condition %.1e, limit %.0e)",
                  t->condition, MOST_CONDITION);
     } else {
         double size = 1e-3, apart = 0;
@@ -100,16 +105,19 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
     const int last = soa_model_body_count(model);
     t.bodies = last;
     soa_body_info one, two;
-    soa_model_body(model, last, &one), soa_model_body(model, 1 + last / 2, &two);
+    soa_model_body(model, last, &one);
+    soa_model_body(model, 1 + last / 2, &two);
     const int tips[2] = {one.frame, two.frame};
-    for (int count = one.frame == two.frame ? 1 : 2; count > 0 && !t.done && t.status != SOA_E_MEMORY; --count) {
+    for (int count = one.frame == two.frame ? 1 : 2;
+         count > 0 && !t.done && t.status != SOA_E_MEMORY; --count) {
         soa_machine *m = NULL;
         const soa_status made = soa_machine_create(model, tips, count, &m, &report);
         t.status = made;
         if (made == SOA_OK)
             form_sides(m, model, seed, left, right, &t);
         else
-            snprintf(t.why, sizeof t.why, "%s", report.text[0] ? report.text : soa_status_text(made));
+            snprintf(t.why, sizeof t.why, "%s",
+                     report.text[0] ? report.text : soa_status_text(made));
         soa_machine_free(m);
     }
     soa_model_free(model);
@@ -120,7 +128,8 @@ static double nodes_of(const soa_expr *e) {
     soa_expr_info info;
     /* The longest definition has eight. */
     double n = soa_expr_get_info(e, &info) == SOA_OK && info.definition ? 8 : 1;
-    for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
+    for (int i = 0; soa_expr_part(e, i); ++i)
+        n += nodes_of(soa_expr_part(e, i));
     return n;
 }
 /* After this many multiplications of dense matrices no further machine is tried: about two seconds.
@@ -187,8 +196,10 @@ static int run(int argc, char **argv) {
     char *end = NULL;
     const long trials = args.value[TRIALS] ? strtol(args.value[TRIALS], &end, 10) : 20;
     if (end && (*end || trials < 1 || trials > 100000)) {
-        soa_expr_free(left), soa_expr_free(right);
-        return app_fail(&app_identity, "--trials '%s': a number from 1 to 100000 is wanted", args.value[TRIALS]);
+        soa_expr_free(left);
+        soa_expr_free(right);
+        return app_fail(&app_identity, "--trials '%s': a number from 1 to 100000 is wanted",
+                        args.value[TRIALS]);
     }
     app_out out;
     out_start(&out, 1);
@@ -197,7 +208,8 @@ static int run(int argc, char **argv) {
     verdict all = {.short_of_memory = 1};
     if (proof != SOA_E_MEMORY) all = try_all(trials, proved ? 1e-7 : 1e-9, left, right);
     if (all.short_of_memory) {
-        soa_expr_free(left), soa_expr_free(right);
+        soa_expr_free(left);
+        soa_expr_free(right);
         return app_finish(&app_identity, &out, app_fail(&app_identity, "out of memory"));
     }
     const int settled = all.tried > 0, holds = settled && all.excess <= 1;
@@ -205,13 +217,16 @@ static int run(int argc, char **argv) {
         const char *how = proved ? "proved" : "tested";
         if (!holds) how = settled ? "counter-example" : "not settled";
         const char *truth = holds ? "true" : "false";
-        out_print(&out, "{\"true\": %s, \"how\": \"%s\", \"trials\": %d, \"skipped\": %d, \"residual\": ",
+        out_print(&out,
+                  "{\"true\": %s, \"how\": \"%s\", \"trials\": %d, \"skipped\": %d, \"residual\": ",
                   settled ? truth : "null", how, all.tried, all.skipped);
         if (settled)
             out_number(&out, all.worst);
         else
             out_text(&out, "null");
-        if (settled && !holds) out_print(&out, ", \"counter_example\": \"%s\", \"state_seed\": %d", all.bad, all.where);
+        if (settled && !holds)
+            out_print(&out, ", \"counter_example\": \"%s\", \"state_seed\": %d", all.bad,
+                      all.where);
         if (all.skipped) {
             out_text(&out, ", \"why_skipped\": ");
             out_string(&out, all.why);
@@ -222,19 +237,21 @@ static int run(int argc, char **argv) {
         out_print(&out, "not settled: %s, and no machine on which both sides exist\n",
                   proved ? "the sides are equal by rewriting" : "no proof");
     } else if (!holds) {
-        out_print(&out, "false: on %s at random state %d the sides differ by %.2g of their size\n", all.bad, all.where,
-                  all.worst);
+        out_print(&out, "false: on %s at random state %d the sides differ by %.2g of their size\n",
+                  all.bad, all.where, all.worst);
     } else {
         out_print(&out, "true: %s; largest residual %.1e on %d random machine%s\n",
                   proved ? "proved by rewriting" : "not proved, but tested", all.worst, all.tried,
                   all.tried == 1 ? "" : "s");
     }
     if (all.cut_short && !args.value[JSON])
-        out_print(&out, "the expression is long: %d machines tried instead of %ld\n", all.tried + all.skipped, trials);
+        out_print(&out, "the expression is long: %d machines tried instead of %ld\n",
+                  all.tried + all.skipped, trials);
     if (all.skipped && !args.value[JSON])
-        out_print(&out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n", all.skipped,
-                  all.skipped + all.tried, all.first, all.why);
-    soa_expr_free(left), soa_expr_free(right);
+        out_print(&out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n",
+                  all.skipped, all.skipped + all.tried, all.first, all.why);
+    soa_expr_free(left);
+    soa_expr_free(right);
     if (!settled) return app_finish(&app_identity, &out, APP_FAILED);
     return app_finish(&app_identity, &out, holds ? APP_OK : APP_SOME_BAD);
 }
@@ -245,15 +262,20 @@ const app_command app_identity = {
     .least = 1,
     .most = 1,
     .summary = "Proves or refutes an identity between operators",
-    .text =
-        "Both sides are written as for soa op.  First a proof is sought: definitions are put in, and both sides are\n"
-        "rewritten until nothing is left of their difference.  Then both sides are formed as matrices on serial arms,\n"
-        "trees with every joint type and floating bases, all without rotors; one that differs is the counter-example.\n"
-        "Where an inverse does not exist, or nearly so, there is nothing to compare: such machines are skipped, and "
-        "how\n"
-        "many is said; long expressions are tried on fewer.  With --json: \"true\" is null and \"how\" \"not settled\" "
-        "where all of them were.\n"
-        "Exit status: 0 true, 1 false, 2 not understood, or not settled because every machine was skipped.\n",
+    .text = "Both sides are written as for soa op.  First a proof is sought: definitions are put "
+            "in, and both sides are\n"
+            "rewritten until nothing is left of their difference.  Then both sides are formed as "
+            "matrices on serial arms,\n"
+            "trees with every joint type and floating bases, all without rotors; one that differs "
+            "is the counter-example.\n"
+            "Where an inverse does not exist, or nearly so, there is nothing to compare: such "
+            "machines are skipped, and "
+            "how\n"
+            "many is said; long expressions are tried on fewer.  With --json: \"true\" is null and "
+            "\"how\" \"not settled\" "
+            "where all of them were.\n"
+            "Exit status: 0 true, 1 false, 2 not understood, or not settled because every machine "
+            "was skipped.\n",
     .options = options,
     .examples = "  soa identity 'inv(I + H phi K) = I - H psi K' --proof\n"
                 "  soa identity \"J inv(Mass) J' = B' psi' H' inv(D) H psi B\"\n"

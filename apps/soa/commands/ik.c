@@ -67,7 +67,8 @@ static int read_pose(ik *k, const char *link, int frame, json_t *pose) {
     const char *key;
     json_t *value;
     soa_frame_info info;
-    if (!json_is_object(pose)) return say(k, "target of %.60s: an object with p and perhaps R is wanted", link);
+    if (!json_is_object(pose))
+        return say(k, "target of %.60s: an object with p and perhaps R is wanted", link);
     if (k->count == MOST_TIPS) return say(k, "target: at most %d links", MOST_TIPS);
     if (soa_model_frame(k->model, frame, &info) != SOA_OK || info.body == 0)
         return say(k, "target: link '%.60s' does not move", link);
@@ -77,9 +78,11 @@ static int read_pose(ik *k, const char *link, int frame, json_t *pose) {
         app_nearest search = app_nearest_to(key);
         char hint[APP_HINT];
         int i = 0;
-        for (; known[i] && strcmp(known[i], key); ++i) app_nearest_try(&search, known[i]);
+        for (; known[i] && strcmp(known[i], key); ++i)
+            app_nearest_try(&search, known[i]);
         if (!known[i])
-            return say(k, "target of %.60s: unknown key '%.60s'%s", link, key, app_nearest_hint(&search, hint));
+            return say(k, "target of %.60s: unknown key '%.60s'%s", link, key,
+                       app_nearest_hint(&search, hint));
     }
     const json_t *p = json_object_get(pose, "p"), *R = json_object_get(pose, "R"),
                  *weights = json_object_get(pose, "weights");
@@ -89,8 +92,10 @@ static int read_pose(ik *k, const char *link, int frame, json_t *pose) {
         (weights && numbers(k, "weights", weights, w, 2)))
         return -1;
     if (!(w[0] >= 0 && w[1] >= 0)) return say(k, "weights: none may be negative");
-    t->tip.angular = R ? w[0] : 0, t->tip.linear = p ? w[1] : 0;
-    if (!(t->tip.angular + t->tip.linear > 0)) return say(k, "target of %.60s: its weights leave nothing of it", link);
+    t->tip.angular = R ? w[0] : 0;
+    t->tip.linear = p ? w[1] : 0;
+    if (!(t->tip.angular + t->tip.linear > 0))
+        return say(k, "target of %.60s: its weights leave nothing of it", link);
     ++k->count;
     return 0;
 }
@@ -101,7 +106,8 @@ static int read_target(ik *k, json_t *target) {
     k->count = 0;
     if (!json_is_object(target) || !json_object_size(target))
         return say(k, "target: {\"LINK\": {\"p\": [...], \"R\": [...]}} is wanted");
-    if (json_is_array(json_object_get(target, "p")) || json_is_array(json_object_get(target, "R"))) {
+    if (json_is_array(json_object_get(target, "p")) ||
+        json_is_array(json_object_get(target, "R"))) {
         soa_frame_info info;
         if (k->tip < 0) return say(k, "no joint of the model moves");
         soa_model_frame(k->model, k->tip, &info);
@@ -110,7 +116,8 @@ static int read_target(ik *k, json_t *target) {
     json_object_foreach(target, key, value) {
         const int frame = soa_model_find_frame(k->model, key);
         char hint[APP_HINT];
-        if (frame < 0) return say(k, "target: no link '%.60s'%s", key, app_nearest_link(k->model, key, hint));
+        if (frame < 0)
+            return say(k, "target: no link '%.60s'%s", key, app_nearest_link(k->model, key, hint));
         if (read_pose(k, key, frame, value)) return -1;
     }
     return 0;
@@ -124,7 +131,8 @@ static int read_line(ik *k, json_t *line) {
         app_nearest search = app_nearest_to(key);
         char hint[APP_HINT];
         int i = 0;
-        for (; known[i] && strcmp(known[i], key); ++i) app_nearest_try(&search, known[i]);
+        for (; known[i] && strcmp(known[i], key); ++i)
+            app_nearest_try(&search, known[i]);
         if (!known[i]) return say(k, "unknown key '%.60s'%s", key, app_nearest_hint(&search, hint));
     }
     json_t *q = json_object_get(line, "q"), *target = json_object_get(line, "target");
@@ -142,14 +150,16 @@ static int answer(ik *k, const char *text, app_out *out) {
     json_decref(line);
     if (bad) return bad;
     soa_ik_result result;
-    const soa_status s = soa_inverse_kinematics(k->model, k->work, k->targets, k->count, &k->options, k->q, &result);
+    const soa_status s =
+        soa_inverse_kinematics(k->model, k->work, k->targets, k->count, &k->options, k->q, &result);
     if (s == SOA_E_FRAME) return say(k, "target: R is not a rotation (9 numbers, row by row)");
     if (s != SOA_OK && s != SOA_E_NO_CONVERGENCE) return say(k, "%s", soa_status_text(s));
     out_text(out, "{\"q\": ");
     out_vector(out, k->q, (size_t)soa_model_nq(k->model));
     out_text(out, ", \"residual\": ");
     out_number(out, result.residual);
-    out_format(out, ", \"iterations\": %d, \"converged\": %s}\n", result.steps, s == SOA_OK ? "true" : "false");
+    out_format(out, ", \"iterations\": %d, \"converged\": %s}\n", result.steps,
+               s == SOA_OK ? "true" : "false");
     return s != SOA_OK;
 }
 static int answer_all(ik *k, FILE *in, app_out *out) {
@@ -173,7 +183,8 @@ static int answer_all(ik *k, FILE *in, app_out *out) {
         if (out->size > 1 << 16) out_flush(out);
     }
     free(line);
-    if (missed) app_fail(&app_ik, "%lu of %lu lines not reached; theirs is the best found", missed, number);
+    if (missed)
+        app_fail(&app_ik, "%lu of %lu lines not reached; theirs is the best found", missed, number);
     return bad || missed ? APP_SOME_BAD : APP_OK;
 }
 
@@ -183,13 +194,16 @@ static int read_options(ik *k, const app_args *args) {
     char *end;
     if (args->value[TOLERANCE]) {
         k->options.tolerance = strtod(args->value[TOLERANCE], &end);
-        if (*end || end == args->value[TOLERANCE] || !isfinite(k->options.tolerance) || !(k->options.tolerance > 0))
-            return app_fail(&app_ik, "--tolerance '%s': a positive number is wanted", args->value[TOLERANCE]);
+        if (*end || end == args->value[TOLERANCE] || !isfinite(k->options.tolerance) ||
+            !(k->options.tolerance > 0))
+            return app_fail(&app_ik, "--tolerance '%s': a positive number is wanted",
+                            args->value[TOLERANCE]);
     }
     if (args->value[STEPS]) {
         const long n = strtol(args->value[STEPS], &end, 10);
         if (*end || end == args->value[STEPS] || n < 1 || n > 1000000)
-            return app_fail(&app_ik, "--steps '%s': a number from 1 to 1000000 is wanted", args->value[STEPS]);
+            return app_fail(&app_ik, "--steps '%s': a number from 1 to 1000000 is wanted",
+                            args->value[STEPS]);
         k->options.most_steps = (int)n;
     }
     k->options.ignore_limits = args->value[NO_LIMITS] != NULL;
@@ -221,13 +235,16 @@ static int run(int argc, char **argv) {
     if (!read_options(&k, &args)) {
         if (!k.q || soa_tip_work_create(k.model, &k.work) != SOA_OK)
             app_fail(&app_ik, "out of memory");
-        else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
+        else if (args.value[IN] && strcmp(args.value[IN], "-") &&
+                 !(in = fopen(args.value[IN], "r")))
             app_fail(&app_ik, "--in %s: %s", args.value[IN], strerror(errno));
         else
             code = answer_all(&k, in, &out);
     }
     if (in && in != stdin) fclose(in);
-    soa_tip_work_free(k.work), free(k.q), soa_model_free(k.model);
+    soa_tip_work_free(k.work);
+    free(k.q);
+    soa_model_free(k.model);
     return app_finish(&app_ik, &out, code);
 }
 
@@ -237,22 +254,27 @@ const app_command app_ik = {
     .least = 1,
     .most = 1,
     .summary = "Finds joint positions for wanted poses of links",
-    .text =
-        "Input lines are {\"q\": [...], \"target\": {\"LINK\": {\"p\": [3], \"R\": [9]}, ...}}: where the search\n"
-        "starts (default: the neutral position), and for each link where its origin shall be and how its axes shall\n"
-        "stand in the world (rotation, row by row).  p or R may be left out: then only the other counts.\n"
-        "A target {\"p\": ..., \"R\": ...} without a link's name is for the link of --tip.  \"weights\": [angular,\n"
-        "linear] beside p and R weigh the errors (default 1 per rad, 1 per m).\n"
-        "Output lines are {\"q\": [...], \"residual\": x, \"iterations\": n, \"converged\": true}.  Where the "
-        "residual\n"
-        "stays above the tolerance, converged is false and q the best found: out of reach, or a local minimum that\n"
-        "another start may avoid.  Joints stay within their limits.\n"
-        "Exit status: 0 all reached, 1 some lines bad or not reached, 2 usage or model.\n",
+    .text = "Input lines are {\"q\": [...], \"target\": {\"LINK\": {\"p\": [3], \"R\": [9]}, "
+            "...}}: where the search\n"
+            "starts (default: the neutral position), and for each link where its origin shall be "
+            "and how its axes shall\n"
+            "stand in the world (rotation, row by row).  p or R may be left out: then only the "
+            "other counts.\n"
+            "A target {\"p\": ..., \"R\": ...} without a link's name is for the link of --tip.  "
+            "\"weights\": [angular,\n"
+            "linear] beside p and R weigh the errors (default 1 per rad, 1 per m).\n"
+            "Output lines are {\"q\": [...], \"residual\": x, \"iterations\": n, \"converged\": "
+            "true}.  Where the "
+            "residual\n"
+            "stays above the tolerance, converged is false and q the best found: out of reach, or "
+            "a local minimum that\n"
+            "another start may avoid.  Joints stay within their limits.\n"
+            "Exit status: 0 all reached, 1 some lines bad or not reached, 2 usage or model.\n",
     .options = options,
-    .examples =
-        "  echo '{\"target\": {\"p\": [0.4, 0.1, 0.5]}}' | soa ik arm7\n"
-        "  soa ik humanoid --in targets.jsonl > answers.jsonl\n"
-        "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0], \"target\": {\"p\": [0.5,0,0.4], \"R\": [0,0,1,0,1,0,-1,0,0]}}' |\n"
-        "      soa ik arm7\n",
+    .examples = "  echo '{\"target\": {\"p\": [0.4, 0.1, 0.5]}}' | soa ik arm7\n"
+                "  soa ik humanoid --in targets.jsonl > answers.jsonl\n"
+                "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0], \"target\": {\"p\": [0.5,0,0.4], \"R\": "
+                "[0,0,1,0,1,0,-1,0,0]}}' |\n"
+                "      soa ik arm7\n",
     .run = run,
 };

@@ -10,9 +10,11 @@ enum { JSON = APP_MODEL_OPTION_COUNT, LINKS, FRAMES, JOINTS, TREE };
 
 static const app_option options[] = {
     APP_MODEL_OPTIONS,
-    {"--json", NULL, NULL, "one JSON object: nq nv bodies mass gravity bytes joints mimic frames constraints"},
+    {"--json", NULL, NULL,
+     "one JSON object: nq nv bodies mass gravity bytes joints mimic frames constraints"},
     {"--links", NULL, NULL, "only the names of the links, one per line"},
-    {"--frames", NULL, NULL, "the same with all other named places: whatever pose:LINK, --tip and fext take"},
+    {"--frames", NULL, NULL,
+     "the same with all other named places: whatever pose:LINK, --tip and fext take"},
     {"--joints", NULL, NULL, "only the names of the joints with coordinates, in the order of q"},
     {"--tree", NULL, NULL, "the spanning tree with its cut joints, and WD89's binary tree"},
     APP_OPTION_END,
@@ -62,12 +64,13 @@ static void put_joint(app_out *out, const soa_model *model, const soa_body_info 
     put_named(out, "parent", link_of(model, b->parent));
     if (b->mimic >= 0) {
         soa_body_info followed;
-        if (soa_model_body(model, b->mimic, &followed) == SOA_OK) put_named(out, "follows", followed.joint);
+        if (soa_model_body(model, b->mimic, &followed) == SOA_OK)
+            put_named(out, "follows", followed.joint);
         put_value(out, "ratio", b->mimic_ratio);
         put_value(out, "offset", b->mimic_offset);
     } else {
-        out_print(out, "\"q_index\": %d, \"nq\": %d, \"v_index\": %d, \"nv\": %d, ", b->q_index, b->nq, b->v_index,
-                  b->nv);
+        out_print(out, "\"q_index\": %d, \"nq\": %d, \"v_index\": %d, \"nv\": %d, ", b->q_index,
+                  b->nq, b->v_index, b->nv);
     }
     put_list(out, "R", b->placement.R, 9); /* in the parent */
     put_list(out, "p", b->placement.p, 3);
@@ -107,17 +110,19 @@ static void put_joints(app_out *out, const soa_model *model, const char *key, in
     out_text(out, "],\n ");
 }
 
-static void print_json(app_out *out, const soa_model *model, const soa_constraint_list *constraints) {
+static void print_json(app_out *out, const soa_model *model,
+                       const soa_constraint_list *constraints) {
     double gravity[3];
     soa_frame_info frame;
     soa_model_gravity(model, gravity);
     out_char(out, '{');
     put_named(out, "name", soa_model_name(model));
-    out_print(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_model_nq(model), soa_model_nv(model), soa_model_body_count(model));
+    out_print(out, "\"nq\": %d, \"nv\": %d, \"bodies\": %d, ", soa_model_nq(model),
+              soa_model_nv(model), soa_model_body_count(model));
     put_value(out, "mass", soa_model_mass(model));
     put_list(out, "gravity", gravity, 3);
-    out_print(out, "\"bytes\": {\"model\": %zu, \"work\": %zu, \"batch\": %zu},\n ", soa_model_bytes(model),
-              soa_work_size(model), app_batch_size(model));
+    out_print(out, "\"bytes\": {\"model\": %zu, \"work\": %zu, \"batch\": %zu},\n ",
+              soa_model_bytes(model), soa_work_size(model), app_batch_size(model));
     put_joints(out, model, "joints", 0);
     put_joints(out, model, "mimic", 1);
     put_key(out, "frames");
@@ -141,7 +146,8 @@ static void print_json(app_out *out, const soa_model *model, const soa_constrain
 
 /* --- the tree --------------------------------------------------------------------------------- */
 enum { CELLS = 8, DEPTH_SHOWN = 12 };
-static const char *const titles[CELLS] = {"link", "joint", "type", "axis", "q", "v", "mass kg", "limits"};
+static const char *const titles[CELLS] = {"link", "joint", "type",    "axis",
+                                          "q",    "v",     "mass kg", "limits"};
 
 typedef struct row {
     char *cell[CELLS];
@@ -230,7 +236,8 @@ static void describe_body(row *r, const soa_model *model, const soa_body_info *b
     set_cell(r, 6, text);
     if (b->mimic >= 0) {
         soa_body_info followed;
-        const char *name = soa_model_body(model, b->mimic, &followed) == SOA_OK ? followed.joint : "?";
+        const char *name =
+            soa_model_body(model, b->mimic, &followed) == SOA_OK ? followed.joint : "?";
         if (b->mimic_offset != 0) snprintf(more, sizeof more, " %+.4g", b->mimic_offset);
         snprintf(text, sizeof text, "= %.4g * %.100s%s", b->mimic_ratio, name, more);
         set_cell(r, 7, text);
@@ -246,7 +253,8 @@ typedef struct kin {
 } kin;
 
 static int make_kin(const soa_model *model, kin *k) {
-    size_t bodies = (size_t)soa_model_body_count(model) + 1, frames = (size_t)soa_model_frame_count(model) + 1;
+    size_t bodies = (size_t)soa_model_body_count(model) + 1,
+           frames = (size_t)soa_model_frame_count(model) + 1;
     soa_body_info body;
     soa_frame_info frame;
     k->child = calloc(bodies, sizeof(int));
@@ -254,7 +262,8 @@ static int make_kin(const soa_model *model, kin *k) {
     k->frame = malloc(bodies * sizeof(int));
     k->next_frame = malloc(frames * sizeof(int));
     if (!k->child || !k->sibling || !k->frame || !k->next_frame) return -1;
-    for (size_t b = 0; b < bodies; ++b) k->frame[b] = -1;
+    for (size_t b = 0; b < bodies; ++b)
+        k->frame[b] = -1;
     for (int b = soa_model_body_count(model); b > 0; --b) {
         if (soa_model_body(model, b, &body) != SOA_OK) continue;
         k->sibling[b] = k->child[body.parent];
@@ -262,7 +271,8 @@ static int make_kin(const soa_model *model, kin *k) {
     }
     for (int f = soa_model_frame_count(model) - 1; f >= 0; --f) {
         if (soa_model_frame(model, f, &frame) != SOA_OK) continue;
-        if (frame.body > 0 && soa_model_body(model, frame.body, &body) == SOA_OK && body.frame == f) continue;
+        if (frame.body > 0 && soa_model_body(model, frame.body, &body) == SOA_OK && body.frame == f)
+            continue;
         /* The world itself. */
         if (f == 0 && frame.body == 0 && !frame.is_link) continue;
         k->next_frame[f] = k->frame[frame.body];
@@ -292,20 +302,22 @@ static void free_drawing(drawing *d) {
 }
 
 /* Adds the rows of a body's frames. Returns the drawing for its children, which follow. */
-static drawing add_frames(table *t, const soa_model *model, const kin *k, int body, const char *lines, int depth) {
+static drawing add_frames(table *t, const soa_model *model, const kin *k, int body,
+                          const char *lines, int depth) {
     soa_frame_info frame;
     /* Long chains would not fit on the page: they are drawn straight down, with a count. */
     int deep = depth >= DEPTH_SHOWN;
     char level[24] = "";
     if (deep) snprintf(level, sizeof level, "(+%d) ", depth - DEPTH_SHOWN + 1);
-    drawing d = {join(lines, "|- ", level), join(lines, "`- ", level), join(lines, deep ? "" : "|  ", ""),
-                 join(lines, deep ? "" : "   ", ""), 0};
+    drawing d = {join(lines, "|- ", level), join(lines, "`- ", level),
+                 join(lines, deep ? "" : "|  ", ""), join(lines, deep ? "" : "   ", ""), 0};
     if (short_of_memory) return d;
     d.next = k->child[body];
     for (int f = k->frame[body]; f >= 0; f = k->next_frame[f]) {
         if (soa_model_frame(model, f, &frame) != SOA_OK) continue;
         int more = k->next_frame[f] >= 0 || k->child[body] > 0;
-        set_cell(add_row(t, more ? d.branch : d.last, frame.name), 2, frame.is_link ? "fixed" : "frame");
+        set_cell(add_row(t, more ? d.branch : d.last, frame.name), 2,
+                 frame.is_link ? "fixed" : "frame");
     }
     return d;
 }
@@ -341,7 +353,8 @@ static void add_children(table *t, const soa_model *model, const kin *k) {
 
 static void print_cells(app_out *out, const table *t, const char *const *cell) {
     int final = CELLS - 1;
-    while (final > 0 && (!cell[final] || !cell[final][0] || t->width[final] == 0)) --final;
+    while (final > 0 && (!cell[final] || !cell[final][0] || t->width[final] == 0))
+        --final;
     for (int i = 0; i <= final; ++i) {
         const char *text = cell[i] ? cell[i] : "";
         if (t->width[i] == 0) continue;
@@ -359,23 +372,28 @@ static void print_tree(app_out *out, const soa_model *model, table *t) {
     for (int b = 1; b <= soa_model_body_count(model); ++b)
         if (soa_model_body(model, b, &info) == SOA_OK) info.mimic >= 0 ? ++mimic : ++joints;
     soa_model_gravity(model, g);
-    out_print(out, "%s: %d joint%s, nq %d, nv %d; %d moving bod%s of %.6g kg in all; gravity %g %g %g m/s^2\n",
-              soa_model_name(model), joints, joints == 1 ? "" : "s", soa_model_nq(model), soa_model_nv(model),
-              soa_model_body_count(model), soa_model_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1], g[2]);
-    out_print(out, "memory: model %zu, work space %zu, batch %zu bytes\n", soa_model_bytes(model), soa_work_size(model),
-              app_batch_size(model));
+    out_print(
+        out,
+        "%s: %d joint%s, nq %d, nv %d; %d moving bod%s of %.6g kg in all; gravity %g %g %g m/s^2\n",
+        soa_model_name(model), joints, joints == 1 ? "" : "s", soa_model_nq(model),
+        soa_model_nv(model), soa_model_body_count(model),
+        soa_model_body_count(model) == 1 ? "y" : "ies", soa_model_mass(model), g[0], g[1], g[2]);
+    out_print(out, "memory: model %zu, work space %zu, batch %zu bytes\n", soa_model_bytes(model),
+              soa_work_size(model), app_batch_size(model));
     if (mimic)
-        out_print(out, "%d more joint%s follow%s another one (--ideal sets them free)\n", mimic, mimic == 1 ? "" : "s",
-                  mimic == 1 ? "s" : "");
+        out_print(out, "%d more joint%s follow%s another one (--ideal sets them free)\n", mimic,
+                  mimic == 1 ? "" : "s", mimic == 1 ? "s" : "");
     out_char(out, '\n');
     for (int i = 0; i < t->count; ++i)
         for (int j = 0; j < CELLS; ++j)
             if (t->rows[i].cell[j] && (int)strlen(t->rows[i].cell[j]) > t->width[j])
                 t->width[j] = (int)strlen(t->rows[i].cell[j]);
     for (int j = 0; j < CELLS; ++j)
-        if (t->width[j] > 0 && t->width[j] < (int)strlen(titles[j])) t->width[j] = (int)strlen(titles[j]);
+        if (t->width[j] > 0 && t->width[j] < (int)strlen(titles[j]))
+            t->width[j] = (int)strlen(titles[j]);
     print_cells(out, t, titles);
-    for (int i = 0; i < t->count; ++i) print_cells(out, t, (const char *const *)t->rows[i].cell);
+    for (int i = 0; i < t->count; ++i)
+        print_cells(out, t, (const char *const *)t->rows[i].cell);
 }
 
 static int print_people(app_out *out, const soa_model *model) {
@@ -389,7 +407,8 @@ static int print_people(app_out *out, const soa_model *model) {
     }
     if (!failed) print_tree(out, model, &t);
     for (int i = 0; i < t.count; ++i)
-        for (int j = 0; j < CELLS; ++j) free(t.rows[i].cell[j]);
+        for (int j = 0; j < CELLS; ++j)
+            free(t.rows[i].cell[j]);
     free(t.rows);
     free_kin(&k);
     return failed;
@@ -405,7 +424,8 @@ static void print_frames(app_out *out, const soa_model *model, int links_alone) 
 static void print_joints(app_out *out, const soa_model *model) {
     soa_body_info info;
     for (int b = 1; b <= soa_model_body_count(model); ++b)
-        if (soa_model_body(model, b, &info) == SOA_OK && info.nq > 0) out_print(out, "%s\n", info.joint);
+        if (soa_model_body(model, b, &info) == SOA_OK && info.nq > 0)
+            out_print(out, "%s\n", info.joint);
 }
 
 static int run(int argc, char **argv) {
@@ -413,8 +433,11 @@ static int run(int argc, char **argv) {
     int code = app_parse(&app_info, argc, argv, &args);
     if (code != APP_GO_ON) return code;
     int ways = 0;
-    for (int way = JSON; way <= TREE; ++way) ways += args.value[way] != NULL;
-    if (ways > 1) return app_fail(&app_info, "--json, --links, --frames, --joints and --tree exclude each other");
+    for (int way = JSON; way <= TREE; ++way)
+        ways += args.value[way] != NULL;
+    if (ways > 1)
+        return app_fail(&app_info,
+                        "--json, --links, --frames, --joints and --tree exclude each other");
     soa_constraint_list constraints;
     const soa_model *model = app_open_closed(&app_info, &args, &constraints);
     if (!model) return APP_FAILED;
@@ -427,7 +450,8 @@ static int run(int argc, char **argv) {
         print_frames(&out, model, args.value[LINKS] != NULL);
     else if (args.value[JOINTS])
         print_joints(&out, model);
-    else if (args.value[TREE] ? app_print_tree(&out, model, &constraints) != 0 : print_people(&out, model) != 0)
+    else if (args.value[TREE] ? app_print_tree(&out, model, &constraints) != 0
+                              : print_people(&out, model) != 0)
         code = app_fail(&app_info, "out of memory");
     else if (!args.value[TREE])
         app_print_constraints(&out, model, &constraints);
@@ -442,12 +466,14 @@ const app_command app_info = {
     .least = 1,
     .most = 1,
     .summary = "Shows what is in a model: links, joints, coordinates, masses",
-    .text =
-        "The order of the joints here is the order of q, v and tau everywhere.  Columns q and v give the places of\n"
-        "a joint's numbers, from 0: spherical joints have a quaternion (w x y z), free ones position and quaternion\n"
-        "in q, and angular before linear velocity, in the body's axes, in v.\n"
-        "--tree draws what is joined to what: the tree, with the joints at which loops were cut (~), then the same as\n"
-        "WD89's binary tree, with the loops' closure equations.\n",
+    .text = "The order of the joints here is the order of q, v and tau everywhere.  Columns q and "
+            "v give the places of\n"
+            "a joint's numbers, from 0: spherical joints have a quaternion (w x y z), free ones "
+            "position and quaternion\n"
+            "in q, and angular before linear velocity, in the body's axes, in v.\n"
+            "--tree draws what is joined to what: the tree, with the joints at which loops were "
+            "cut (~), then the same as\n"
+            "WD89's binary tree, with the loops' closure equations.\n",
     .options = options,
     .examples = "  soa info puma560\n"
                 "  soa info robot.urdf --floating\n"

@@ -11,7 +11,8 @@ static const app_option options[] = {
     {"--names", NULL, NULL, "only the names of the models, one per line"},
     {"--scenarios", NULL, NULL, "only the names of the scenarios, one per line"},
     {"--print", NULL, "SCENARIO", "the file of a shipped scenario, to begin one's own with"},
-    {"--keys", NULL, NULL, "every key of scenario files, by section; docs/scenarios.md says what they mean"},
+    {"--keys", NULL, NULL,
+     "every key of scenario files, by section; docs/scenarios.md says what they mean"},
     APP_OPTION_END,
 };
 
@@ -46,7 +47,8 @@ static int no_scenario(const char *asked) {
     app_nearest search = app_nearest_to(asked);
     const char *name;
     char hint[APP_HINT];
-    for (int i = 0; (name = soa_stock_scenario_name(i)); ++i) app_nearest_try(&search, name);
+    for (int i = 0; (name = soa_stock_scenario_name(i)); ++i)
+        app_nearest_try(&search, name);
     return app_fail(&app_models, "there is no shipped scenario '%s'%s", asked,
                     search.best ? app_nearest_hint(&search, hint) : " (soa models lists them)");
 }
@@ -56,8 +58,10 @@ static int run(int argc, char **argv) {
     int code = app_parse(&app_models, argc, argv, &args), width = 0;
     if (code != APP_GO_ON) return code;
     for (int i = 0; soa_stock_model_name(i); ++i)
-        if ((int)strlen(soa_stock_model_name(i)) > width) width = (int)strlen(soa_stock_model_name(i));
-    if (!!args.value[NAMES] + !!args.value[SCENARIOS] + !!args.value[PRINT] + !!args.value[KEYS] > 1)
+        if ((int)strlen(soa_stock_model_name(i)) > width)
+            width = (int)strlen(soa_stock_model_name(i));
+    if (!!args.value[NAMES] + !!args.value[SCENARIOS] + !!args.value[PRINT] + !!args.value[KEYS] >
+        1)
         return app_fail(&app_models, "--names, --scenarios, --print and --keys exclude each other");
     app_out out;
     out_start(&out, 1);
@@ -78,7 +82,8 @@ static int run(int argc, char **argv) {
             out_print(&out, "%-*s  %s\n", width, soa_stock_model_name(i), soa_stock_model_text(i));
     }
     const char *name;
-    if (!args.value[NAMES] && !args.value[SCENARIOS]) out_text(&out, "\nscenarios, for soa sim, sweep and view:\n");
+    if (!args.value[NAMES] && !args.value[SCENARIOS])
+        out_text(&out, "\nscenarios, for soa sim, sweep and view:\n");
     for (int i = 0; !args.value[NAMES] && (name = soa_stock_scenario_name(i)); ++i) {
         if (args.value[SCENARIOS])
             out_print(&out, "%s\n", name);

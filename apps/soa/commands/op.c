@@ -38,13 +38,18 @@ static const app_option options[] = {
     {"--explain", NULL, NULL, "print the sweeps as recursions and stop"},
     {"--derive", NULL, NULL, "print how the expression was rewritten and stop"},
     {"--as-written", NULL, NULL, "do not look for a cheaper form first"},
-    {"--count", NULL, NULL, "print the additions, multiplications and divisions of every link and stop"},
+    {"--count", NULL, NULL,
+     "print the additions, multiplications and divisions of every link and stop"},
     {"--emit-c", NULL, NULL, "print a C function for this expression and model and stop"},
-    {"--axes", NULL, "link|world", "axes the counted or printed operations work in (default: each link's own)"},
-    {"--by-matrix", NULL, NULL, "count or print inv(Mass) x by forming, factoring and solving the mass matrix"},
+    {"--axes", NULL, "link|world",
+     "axes the counted or printed operations work in (default: each link's own)"},
+    {"--by-matrix", NULL, NULL,
+     "count or print inv(Mass) x by forming, factoring and solving the mass matrix"},
     {"--generic", NULL, NULL, "lengths and masses that happen to be 1 count as any number"},
-    {"--parts", NULL, "LINK|all", "count by parts of the work (rows of R87's tables), of one link or of all"},
-    {"--html", NULL, "FILE", "with --explain: write a page with pictures to FILE, at the first state of --in"},
+    {"--parts", NULL, "LINK|all",
+     "count by parts of the work (rows of R87's tables), of one link or of all"},
+    {"--html", NULL, "FILE",
+     "with --explain: write a page with pictures to FILE, at the first state of --in"},
     APP_OPTION_END,
 };
 
@@ -84,8 +89,11 @@ static const char *why_not(const soa_machine *machine, soa_status s) {
 /* Parses and simplifies the expression with the variables in o->vars. */
 static int prepare(op *o) {
     const soa_expr *e = NULL, *better = NULL;
-    soa_plan_free(o->plan), soa_expr_free(o->expr);
-    o->plan = NULL, o->expr = NULL, o->parsed = 0;
+    soa_plan_free(o->plan);
+    soa_expr_free(o->expr);
+    o->plan = NULL;
+    o->expr = NULL;
+    o->parsed = 0;
     if (soa_expr_parse(o->text, o->vars, o->var_count, &e, o->error, sizeof o->error) != SOA_OK) {
         if (!o->error[0]) say(o, "out of memory");
         return -1;
@@ -97,11 +105,12 @@ static int prepare(op *o) {
         e = better;
     }
     o->expr = e;
-    const size_t size =
-        (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(e)) * (size_t)soa_machine_space_size(o->machine, soa_expr_domain(e));
+    const size_t size = (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(e)) *
+                        (size_t)soa_machine_space_size(o->machine, soa_expr_domain(e));
     double *room = realloc(o->result, (size + 1) * sizeof *room);
     if (!room) return say(o, "out of memory");
-    o->result = room, o->result_room = size;
+    o->result = room;
+    o->result_room = size;
     o->parsed = 1;
     return 0;
 }
@@ -111,7 +120,8 @@ static double nodes_of(const soa_expr *e) {
     soa_expr_info info;
     /* The longest definition has eight. */
     double n = soa_expr_get_info(e, &info) == SOA_OK && info.definition ? 8 : 1;
-    for (int i = 0; soa_expr_part(e, i); ++i) n += nodes_of(soa_expr_part(e, i));
+    for (int i = 0; soa_expr_part(e, i); ++i)
+        n += nodes_of(soa_expr_part(e, i));
     return n;
 }
 /* Matrices are formed by dense arithmetic, O(n^3) for each operator. Nonzero: this would take
@@ -122,7 +132,8 @@ static int refuse_dense(op *o) {
     const double n = soa_machine_space_size(o->machine, SOA_SPACE_LINK);
     if (!o->dense || (nodes_of(o->expr) + forming) * n * n * n <= most) return 0;
     return say(o,
-               "--dense: %d bodies make matrices %.0f wide, and this expression needs too many products of them; take "
+               "--dense: %d bodies make matrices %.0f wide, and this expression needs too many "
+               "products of them; take "
                "fewer bodies (100, say), fewer operators, or leave --dense out",
                soa_model_body_count(o->model), n);
 }
@@ -132,7 +143,9 @@ static int refuse_dense(op *o) {
 static int check_expression(op *o) {
     if (prepare(o)) return strstr(o->error, "nor a vector") ? 0 : -1;
     if (refuse_dense(o)) return -1;
-    if (o->dense || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) == SOA_OK) return 0;
+    if (o->dense ||
+        soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) == SOA_OK)
+        return 0;
     return o->error[0] ? -1 : say(o, "out of memory");
 }
 
@@ -151,35 +164,48 @@ static int read_vars(op *o, json_t *vars) {
     const char *name;
     json_t *entry;
     int count = 0, changed = 0;
-    if (!json_is_object(vars)) return say(o, "vars is an object: {\"name\": {\"space\": \"joint\", \"value\": [...]}}");
+    if (!json_is_object(vars))
+        return say(o, "vars is an object: {\"name\": {\"space\": \"joint\", \"value\": [...]}}");
     json_object_foreach(vars, name, entry) {
         const char *where = json_string_value(json_object_get(entry, "space"));
         int space = SOA_SPACE_JOINT;
-        while (where && space < SOA_SPACE_COUNT && strcmp(where, soa_space_name((soa_space)space)) != 0) ++space;
+        while (where && space < SOA_SPACE_COUNT &&
+               strcmp(where, soa_space_name((soa_space)space)) != 0)
+            ++space;
         if (!where || space == SOA_SPACE_COUNT)
             return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
         if (count == MOST_VARS || strlen(name) >= sizeof o->names[0])
             return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
         /* An operator, row by row. */
         const char *begins = json_string_value(json_object_get(entry, "from"));
-        const soa_space from = !begins                   ? SOA_SPACE_ONE
-                               : !strcmp(begins, "tip")  ? SOA_SPACE_TIP
-                               : !strcmp(begins, "base") ? SOA_SPACE_BASE
-                                                         : SOA_SPACE_COUNT;
-        if (from == SOA_SPACE_COUNT || (begins && space != SOA_SPACE_TIP && space != SOA_SPACE_BASE))
-            return say(o, "vars.%.40s: an operator maps tip or base (\"from\") to tip or base (\"space\")", name);
+        soa_space from;
+        if (!begins) {
+            from = SOA_SPACE_ONE;
+        } else if (!strcmp(begins, "tip")) {
+            from = SOA_SPACE_TIP;
+        } else if (!strcmp(begins, "base")) {
+            from = SOA_SPACE_BASE;
+        } else {
+            from = SOA_SPACE_COUNT;
+        }
+        if (from == SOA_SPACE_COUNT ||
+            (begins && space != SOA_SPACE_TIP && space != SOA_SPACE_BASE))
+            return say(
+                o, "vars.%.40s: an operator maps tip or base (\"from\") to tip or base (\"space\")",
+                name);
         const size_t n = (size_t)soa_machine_space_size(o->machine, (soa_space)space) *
                          (begins ? (size_t)soa_machine_space_size(o->machine, from) : 1);
         double *x = malloc((n + 1) * sizeof *x);
         if (!x) return say(o, "out of memory");
         int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
-        if (!bad && (begins ? soa_machine_set_matrix(o->machine, name, from, (soa_space)space, x)
-                            : soa_machine_set_vector(o->machine, name, (soa_space)space, x)) != SOA_OK)
+        if (!bad &&
+            (begins ? soa_machine_set_matrix(o->machine, name, from, (soa_space)space, x)
+                    : soa_machine_set_vector(o->machine, name, (soa_space)space, x)) != SOA_OK)
             bad = say(o, "vars.%.40s: not usable", name);
         free(x);
         if (bad) return bad;
-        if (count >= o->var_count || strcmp(o->names[count], name) != 0 || (int)o->vars[count].space != space ||
-            o->vars[count].from != from)
+        if (count >= o->var_count || strcmp(o->names[count], name) != 0 ||
+            (int)o->vars[count].space != space || o->vars[count].from != from)
             changed = 1;
         snprintf(o->names[count], sizeof o->names[count], "%s", name);
         o->vars[count] = (soa_variable){o->names[count], (soa_space)space, from};
@@ -192,7 +218,8 @@ static int read_vars(op *o, json_t *vars) {
 static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *count) {
     const size_t n = json_array_size(list);
     *wrenches = calloc(n + 1, sizeof **wrenches);
-    if (!json_is_array(list) || !*wrenches) return say(o, "fext is a list of objects with link, wrench and frame");
+    if (!json_is_array(list) || !*wrenches)
+        return say(o, "fext is a list of objects with link, wrench and frame");
     for (size_t i = 0; i < n; ++i) {
         const json_t *entry = json_array_get(list, i);
         const char *link = json_string_value(json_object_get(entry, "link")),
@@ -203,7 +230,8 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
         if (w->frame < 0)
             return say(o, "fext[%zu]: no link '%.60s'%s", i, link ? link : "",
                        app_nearest_link(o->model, link ? link : "", hint));
-        if (json_object_get(entry, "frame") && (!frame || (strcmp(frame, "world") && strcmp(frame, "body"))))
+        if (json_object_get(entry, "frame") &&
+            (!frame || (strcmp(frame, "world") && strcmp(frame, "body"))))
             return say(o, "fext[%zu]: frame is 'world' or 'body'", i);
         w->axes = frame && !strcmp(frame, "body") ? SOA_AXES_BODY : SOA_AXES_WORLD;
         if (numbers(o, "fext wrench", json_object_get(entry, "wrench"), w->value, 6)) return -1;
@@ -223,7 +251,8 @@ static int read_state(op *o, json_t *state) {
     json_object_foreach(state, key, value) {
         app_nearest search = app_nearest_to(key);
         int i = 0;
-        for (; known[i] && strcmp(known[i], key); ++i) app_nearest_try(&search, known[i]);
+        for (; known[i] && strcmp(known[i], key); ++i)
+            app_nearest_try(&search, known[i]);
         char hint[APP_HINT];
         double *const to[5] = {o->q, o->v, o->a, o->tau, o->f0};
         if (!known[i]) {
@@ -242,8 +271,8 @@ static int read_state(op *o, json_t *state) {
         if (bad) break;
     }
     if (!bad) {
-        const soa_status s =
-            soa_machine_set_state(o->machine, slots[0], slots[1], slots[2], slots[3], slots[4], wrenches, wrench_count);
+        const soa_status s = soa_machine_set_state(o->machine, slots[0], slots[1], slots[2],
+                                                   slots[3], slots[4], wrenches, wrench_count);
         if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
     }
     free(wrenches);
@@ -260,7 +289,8 @@ static int answer(op *o, const char *line, app_out *out) {
     if (o->dense) {
         s = soa_machine_dense_matrix(o->machine, o->expr, o->result);
     } else {
-        if (!o->plan && soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+        if (!o->plan &&
+            soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
             return o->error[0] ? -1 : say(o, "out of memory");
         s = soa_plan_run(o->plan, o->result);
     }
@@ -289,7 +319,8 @@ static int answer_all(op *o, FILE *in, app_out *out) {
         ++number;
         if (strspn(line, " \t\r\n") == (size_t)n) continue;
         const size_t before = out->size;
-        o->error[0] = 0, ++states;
+        o->error[0] = 0;
+        ++states;
         if (answer(o, line, out)) {
             out->size = before;
             if (!bad++) {
@@ -324,13 +355,15 @@ static void show_step(void *out, const char *rule, const char *result) {
         out_print(out, "  = %-100s   [%s]\n", result, rule);
 }
 static void count_line(app_out *out, const char *name, const soa_count *c) {
-    out_print(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications, c->divisions, c->sines);
+    out_print(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications,
+              c->divisions, c->sines);
 }
 /* Prints the operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
     const char *axes = args->value[AXES], *link = args->value[PARTS];
-    soa_scalar_graph_options how = {
-        .axes = SOA_AXES_BODY, .by_matrix = args->value[BY_MATRIX] != NULL, .generic = args->value[GENERIC] != NULL};
+    soa_scalar_graph_options how = {.axes = SOA_AXES_BODY,
+                                    .by_matrix = args->value[BY_MATRIX] != NULL,
+                                    .generic = args->value[GENERIC] != NULL};
     if (axes && strcmp(axes, "link") && strcmp(axes, "world"))
         return app_fail(&app_op, "--axes %s: it is link or world", axes);
     if (axes && !strcmp(axes, "world")) how.axes = SOA_AXES_WORLD;
@@ -339,13 +372,16 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     if (prepare(o)) return app_fail_lines(&app_op, o->error);
     int body = 0;
     soa_body_info info;
-    while (link && strcmp(link, "all") && (soa_model_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
+    while (link && strcmp(link, "all") &&
+           (soa_model_body(o->model, ++body, &info) != SOA_OK || strcmp(info.link, link) != 0))
         if (body > soa_model_body_count(o->model)) {
             char hint[APP_HINT];
-            return app_fail(&app_op, "--parts: no link '%s'%s", link, app_nearest_link(o->model, link, hint));
+            return app_fail(&app_op, "--parts: no link '%s'%s", link,
+                            app_nearest_link(o->model, link, hint));
         }
     soa_scalar_graph *graph = NULL;
-    const soa_status s = soa_scalar_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
+    const soa_status s =
+        soa_scalar_graph_create(o->machine, o->expr, &how, &graph, o->error, sizeof o->error);
     if (s != SOA_OK) return app_fail_lines(&app_op, o->error[0] ? o->error : soa_status_text(s));
     soa_count c;
     soa_scalar_graph_operations(graph, 0, -1, &c);
@@ -357,20 +393,23 @@ static int scalars(op *o, const app_args *args, app_out *out) {
             soa_expr_print(o->expr, shown, 4000);
             char *name = name_in_comment(soa_model_name(o->model));
             out_print(out,
-                      "/* %s\n * for the model %s%s%s: %ld additions, %ld multiplications, %ld divisions, %ld sines "
+                      "/* %s\n * for the model %s%s%s: %ld additions, %ld multiplications, %ld "
+                      "divisions, %ld sines "
                       "and cosines. */\n",
-                      shown, name ? name : "", how.axes == SOA_AXES_WORLD ? ", axes of the world" : "",
-                      how.by_matrix ? ", by the mass matrix" : "", c.additions, c.multiplications, c.divisions,
-                      c.sines);
+                      shown, name ? name : "",
+                      how.axes == SOA_AXES_WORLD ? ", axes of the world" : "",
+                      how.by_matrix ? ", by the mass matrix" : "", c.additions, c.multiplications,
+                      c.divisions, c.sines);
             free(name);
             out_bytes(out, text, length);
         } else {
             code = app_fail(&app_op, "out of memory");
         }
-        free(text), free(shown);
+        free(text);
+        free(shown);
     } else {
-        out_format(out, "%-24s %10s %16s %10s %8s\n", link ? "part" : "link", "additions", "multiplications",
-                   "divisions", "sin cos");
+        out_format(out, "%-24s %10s %16s %10s %8s\n", link ? "part" : "link", "additions",
+                   "multiplications", "divisions", "sin cos");
         soa_count l;
         const char *name;
         for (int p = 0; link && (name = soa_scalar_graph_part_name(p, NULL)); ++p)
@@ -378,7 +417,8 @@ static int scalars(op *o, const app_args *args, app_out *out) {
                 l.additions + l.multiplications + l.divisions + l.sines > 0)
                 count_line(out, name, &l);
         for (int b = 1; !link && b <= soa_model_body_count(o->model); ++b)
-            if (soa_model_body(o->model, b, &info) == SOA_OK && soa_scalar_graph_operations(graph, b, -1, &l) == SOA_OK)
+            if (soa_model_body(o->model, b, &info) == SOA_OK &&
+                soa_scalar_graph_operations(graph, b, -1, &l) == SOA_OK)
                 count_line(out, info.link, &l);
         soa_scalar_graph_operations(graph, body, -1, &l);
         count_line(out, link ? link : "all", &l);
@@ -395,14 +435,16 @@ static int explain(op *o, const app_args *args, app_out *out) {
             soa_expr_free(e);
             return app_fail(&app_op, "out of memory");
         }
-        soa_expr_free(e), soa_expr_free(better);
+        soa_expr_free(e);
+        soa_expr_free(better);
     }
     if (args->value[COUNT] || args->value[EMIT] || args->value[PARTS]) {
         const int code = scalars(o, args, out);
         if (code != APP_OK) return code;
     }
     if (args->value[EXPLAIN] && !args->value[HTML]) {
-        if (prepare(o) || soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+        if (prepare(o) ||
+            soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
             return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
@@ -424,7 +466,8 @@ static void say_gravity(const soa_model *model, const char *form) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i)
         if (!strcmp(form, forms[i]))
             app_fail(&app_op,
-                     "note: %s gives accelerations less gravity, which acts as an acceleration of the base: at rest "
+                     "note: %s gives accelerations less gravity, which acts as an acceleration of "
+                     "the base: at rest "
                      "they show it upward; subtract %sphi' E g for those in the world",
                      form, i == 1 ? "B' " : "");
 }
@@ -437,7 +480,8 @@ static int first_state(op *o, const char *path, char **line) {
     if (!in) return app_fail(&app_op, "--in %s: %s", path, strerror(errno));
     size_t room = 0;
     ssize_t n;
-    while ((n = getline(line, &room, in)) >= 0 && strspn(*line, " \t\r\n") == (size_t)n) continue;
+    while ((n = getline(line, &room, in)) >= 0 && strspn(*line, " \t\r\n") == (size_t)n)
+        continue;
     if (in != stdin) fclose(in);
     if (n < 0) return app_fail(&app_op, "--in %s: there is no state in it", path);
     json_error_t where;
@@ -455,16 +499,19 @@ static int write_page(op *o, const app_args *args, const int *tips, int tip_coun
     out_start(&out, -1); /* in memory until it is complete */
     const op_page page = {args->word[1], o->text,  o->vars, o->var_count, o->as_written,
                           o->machine,    o->model, tips,    tip_count,    line};
-    if (!code && op_page_put(&out, &page, o->error, sizeof o->error)) code = app_fail_lines(&app_op, o->error);
+    if (!code && op_page_put(&out, &page, o->error, sizeof o->error))
+        code = app_fail_lines(&app_op, o->error);
     if (!code && out.error) code = app_fail(&app_op, "%s", strerror(out.error));
     if (!code && app_target_open(&file, path)) {
         code = app_fail(&app_op, "%s: %s", path, strerror(errno));
     } else if (!code) {
         out.fd = file.fd;
         if (out_flush(&out)) code = app_fail(&app_op, "%s: %s", path, strerror(out.error));
-        if (app_target_close(&file, !code) && !code) code = app_fail(&app_op, "%s: %s", path, strerror(errno));
+        if (app_target_close(&file, !code) && !code)
+            code = app_fail(&app_op, "%s: %s", path, strerror(errno));
     }
-    out_free(&out), free(line);
+    out_free(&out);
+    free(line);
     return code;
 }
 
@@ -516,32 +563,44 @@ static int run(int argc, char **argv) {
     app_out out;
     out_start(&out, 1);
     code = APP_FAILED;
-    o.q = room_for(soa_model_nq(model)), o.v = room_for(soa_model_nv(model)), o.a = room_for(soa_model_nv(model)),
-    o.tau = room_for(soa_model_nv(model)), o.f0 = room_for(6 * MOST_TIPS);
+    o.q = room_for(soa_model_nq(model));
+    o.v = room_for(soa_model_nv(model));
+    o.a = room_for(soa_model_nv(model));
+    o.tau = room_for(soa_model_nv(model));
+    o.f0 = room_for(6 * MOST_TIPS);
     FILE *in = stdin;
     if (tip_count >= 0) {
         if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)
             app_fail(&app_op, "%s", report.text);
         else if (!o.q || !o.v || !o.a || !o.tau || !o.f0)
             app_fail(&app_op, "out of memory");
-        else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] || args.value[EMIT] ||
-                 args.value[PARTS])
+        else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] ||
+                 args.value[EMIT] || args.value[PARTS])
             code = explain(&o, &args, &out);
         else if (args.value[HTML])
             code = APP_OK;
         else if (app_refuse_one_input(&app_op, args.word[0], args.value[IN]) != APP_OK)
             code = APP_FAILED;
-        else if (args.value[IN] && strcmp(args.value[IN], "-") && !(in = fopen(args.value[IN], "r")))
+        else if (args.value[IN] && strcmp(args.value[IN], "-") &&
+                 !(in = fopen(args.value[IN], "r")))
             app_fail(&app_op, "--in %s: %s", args.value[IN], strerror(errno));
         else if (check_expression(&o))
             app_fail_lines(&app_op, o.error);
         else
             code = answer_all(&o, in, &out);
     }
-    if (args.value[HTML] && o.machine && code == APP_OK) code = write_page(&o, &args, tips, tip_count);
+    if (args.value[HTML] && o.machine && code == APP_OK)
+        code = write_page(&o, &args, tips, tip_count);
     if (in && in != stdin) fclose(in);
-    soa_plan_free(o.plan), soa_expr_free(o.expr), soa_machine_free(o.machine);
-    free(o.q), free(o.v), free(o.a), free(o.tau), free(o.f0), free(o.result);
+    soa_plan_free(o.plan);
+    soa_expr_free(o.expr);
+    soa_machine_free(o.machine);
+    free(o.q);
+    free(o.v);
+    free(o.a);
+    free(o.tau);
+    free(o.f0);
+    free(o.result);
     soa_model_free(model);
     return app_finish(&app_op, &out, code);
 }
@@ -552,22 +611,31 @@ const app_command app_op = {
     .least = 2,
     .most = 2,
     .summary = "Runs an operator expression as O(n) sweeps",
-    .text =
-        "Operators   H phi psi phit psit Phi Psi M Mc P D G K L S E_phi E_psi Delta_phi Delta_psi B J E Mass Inc I\n"
-        "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + - and numbers as usual\n"
-        "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and the state's own vars\n"
-        "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID due_to_torque due_to_force\n"
-        "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
-        "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per tip) and\n"
-        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", \"value\": [...]}}; with\n"
-        "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
-        "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular part first, each in its\n"
-        "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of the base (in a and alpha), "
-        "so\n"
-        "FD2, FD2_tip, FD3_link and alpha are accelerations less gravity: at rest they show it upward.  A model's "
-        "loops\n"
-        "are left out: the operators are those of its spanning tree.  docs/operators.md is a tour.\n"
-        "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
+    .text = "Operators   H phi psi phit psit Phi Psi M Mc P D G K L S E_phi E_psi Delta_phi "
+            "Delta_psi B J E Mass Inc I\n"
+            "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + "
+            "- and numbers as usual\n"
+            "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and "
+            "the state's own vars\n"
+            "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID "
+            "due_to_torque due_to_force\n"
+            "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
+            "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per "
+            "tip) and\n"
+            "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", "
+            "\"value\": [...]}}; with\n"
+            "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
+            "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular "
+            "part first, each in its\n"
+            "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of "
+            "the base (in a and alpha), "
+            "so\n"
+            "FD2, FD2_tip, FD3_link and alpha are accelerations less gravity: at rest they show it "
+            "upward.  A model's "
+            "loops\n"
+            "are left out: the operators are those of its spanning tree.  docs/operators.md is a "
+            "tour.\n"
+            "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
     .options = options,
     .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"
                 "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0]}' | soa op arm7 --ideal \\\n"

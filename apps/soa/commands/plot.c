@@ -27,13 +27,16 @@ const app_command app_plot = {
     .least = 2,
     .most = APP_WORDS_MAX,
     .summary = "Draws signals of a run for papers, as SVG, PDF or PNG",
-    .text = "SIGNAL is a name of the record (soa export LOG --list names them); * and ? stand for any text and any "
+    .text = "SIGNAL is a name of the record (soa export LOG --list names them); * and ? stand for "
+            "any text and any "
             "letter.\n"
-            "Signals of one unit share a panel.  Long records are drawn by the smallest and largest values of each "
+            "Signals of one unit share a panel.  Long records are drawn by the smallest and "
+            "largest values of each "
             "column.\n",
     .options = options,
     .examples = "  soa plot grapple.soalog object.position_error -o error.svg\n"
-                "  soa plot grapple.soalog 'q.robot.left_*' 'tau.robot.left_*' --from 4 --to 12 -o left.pdf\n",
+                "  soa plot grapple.soalog 'q.robot.left_*' 'tau.robot.left_*' --from 4 --to 12 -o "
+                "left.pdf\n",
     .run = run,
 };
 
@@ -47,9 +50,13 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
     soa_log_info info;
     soa_report report = {.body = -1};
     int format = 0;
-    while (format < 3 && !ends_with(path, endings[format])) ++format;
-    if (format == 3) return app_fail(&app_plot, "-o %s: the ending says what is wanted, .svg, .pdf or .png", path);
-    if (app_same_file(path, args->word[0])) return app_fail(&app_plot, "-o %s is the journal itself", path);
+    while (format < 3 && !ends_with(path, endings[format]))
+        ++format;
+    if (format == 3)
+        return app_fail(&app_plot, "-o %s: the ending says what is wanted, .svg, .pdf or .png",
+                        path);
+    if (app_same_file(path, args->word[0]))
+        return app_fail(&app_plot, "-o %s is the journal itself", path);
     soa_log_get_info(log, &info);
     if (!info.samples) return app_fail(&app_plot, "%s has no samples", args->word[0]);
     double columns = 1;
@@ -64,20 +71,26 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
                   .bands = !args->value[PLAIN]};
     if (app_read_time(&app_plot, "--from", args->value[FROM], &what.from) ||
         app_read_time(&app_plot, "--to", args->value[TO], &what.to) ||
-        (args->value[COLUMNS] && app_read_number(&app_plot, "--columns", args->value[COLUMNS], 1, 4, &columns)) ||
-        (args->value[WIDTH] && app_read_number(&app_plot, "--width", args->value[WIDTH], 60, 1000, &what.width)) ||
-        (args->value[DOTS] && app_read_number(&app_plot, "--dpi", args->value[DOTS], 50, 1200, &what.dots)))
+        (args->value[COLUMNS] &&
+         app_read_number(&app_plot, "--columns", args->value[COLUMNS], 1, 4, &columns)) ||
+        (args->value[WIDTH] &&
+         app_read_number(&app_plot, "--width", args->value[WIDTH], 60, 1000, &what.width)) ||
+        (args->value[DOTS] &&
+         app_read_number(&app_plot, "--dpi", args->value[DOTS], 50, 1200, &what.dots)))
         return APP_FAILED;
     if (columns != floor(columns)) return app_fail(&app_plot, "--columns wants a whole number");
     what.columns = (int)columns;
-    what.from = fmax(what.from, info.first), what.to = fmin(what.to, info.last);
+    what.from = fmax(what.from, info.first);
+    what.to = fmin(what.to, info.last);
     if (!(what.from <= what.to))
-        return app_fail(&app_plot, "nothing is recorded there: %s goes from %g s to %g s", args->word[0], info.first,
-                        info.last);
+        return app_fail(&app_plot, "nothing is recorded there: %s goes from %g s to %g s",
+                        args->word[0], info.first, info.last);
     size_t length = 1;
-    for (int i = 1; i < args->words; ++i) length += strlen(args->word[i]) + 1;
+    for (int i = 1; i < args->words; ++i)
+        length += strlen(args->word[i]) + 1;
     char *list = calloc(length, 1);
-    for (int i = 1; list && i < args->words; ++i) strcat(strcat(list, i > 1 ? "," : ""), args->word[i]);
+    for (int i = 1; list && i < args->words; ++i)
+        strcat(strcat(list, i > 1 ? "," : ""), args->word[i]);
     if (!list) return app_fail(&app_plot, "out of memory");
     int *picked = app_pick_signals(&app_plot, "", &info, list, &what.signal_count);
     free(list);
@@ -98,8 +111,8 @@ static int plot(soa_log *log, const app_args *args, const char *path) {
         app_fail(&app_plot, "note: %s", text);
     }
     if (code == APP_OK)
-        app_print("%s: %d signal%s, %g s to %g s\n", path, what.signal_count, what.signal_count == 1 ? "" : "s",
-                  what.from, what.to);
+        app_print("%s: %d signal%s, %g s to %g s\n", path, what.signal_count,
+                  what.signal_count == 1 ? "" : "s", what.from, what.to);
     out_free(&out);
     free(picked);
     return code;

@@ -12,11 +12,14 @@ enum { OUT, SUMMARY, RESUME, UNTIL, SEED, CASE, DIAGRAM, STRICT, QUIET };
 
 static const app_option options[] = {
     {"--out", "-o", "LOG", "record the run in this journal (soa export turns it into CSV or HDF5)"},
-    {"--summary", NULL, "FILE", "write every figure of the summary as JSON, also when the run fails"},
-    {"--resume", NULL, "LOG", "go on with a journal whose run was stopped or killed; no SCENARIO then"},
+    {"--summary", NULL, "FILE",
+     "write every figure of the summary as JSON, also when the run fails"},
+    {"--resume", NULL, "LOG",
+     "go on with a journal whose run was stopped or killed; no SCENARIO then"},
     {"--until", NULL, "T", "stop at this time, s, instead of the scenario's duration"},
     {"--seed", NULL, "N", "another seed for noise and variations"},
-    {"--case", NULL, "N", "case N of the scenario's sweep, its quantities drawn as soa sweep draws them"},
+    {"--case", NULL, "N",
+     "case N of the scenario's sweep, its quantities drawn as soa sweep draws them"},
     {"--diagram", NULL, "FILE", "write the supervisor's phases as Graphviz text, and do not run"},
     {"--strict", NULL, NULL, "exit with 1 if the run ends with a warning"},
     {"--quiet", "-q", NULL, "no progress and no summary on the terminal"},
@@ -30,12 +33,15 @@ const app_command app_sim = {
     .least = 0,
     .most = 1,
     .summary = "Runs a scenario: machines, contacts, controllers, in time",
-    .text = "A scenario is a YAML file (docs/scenarios.md), or the name of a shipped one, such as grapple.  Ctrl-C "
+    .text = "A scenario is a YAML file (docs/scenarios.md), or the name of a shipped one, such as "
+            "grapple.  Ctrl-C "
             "stops at\n"
-            "the next tick with everything recorded; a run that was stopped, or killed at any instant, is taken up "
+            "the next tick with everything recorded; a run that was stopped, or killed at any "
+            "instant, is taken up "
             "again by\n"
             "--resume and ends in the same bits as one that was not.\n"
-            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not hold it, was "
+            "Exit status: 0 ran to its end (and held what it was asked to hold), 1 ran but did not "
+            "hold it, was "
             "stopped by\n"
             "a signal, or (with --strict) ended with a warning, 2 could not run or not go on.\n",
     .options = options,
@@ -50,19 +56,20 @@ const app_command app_sim = {
 /* --- the command ------------------------------------------------------------------------------ */
 static int draw_diagram(const soa_world *world, const char *path) {
     size_t length = 0;
-    if (soa_world_diagram(world, NULL, 0, &length)) return app_fail(&app_sim, "the scenario has no phases to draw");
+    if (soa_world_diagram(world, NULL, 0, &length))
+        return app_fail(&app_sim, "the scenario has no phases to draw");
     char *text = malloc(length + 1);
     if (!text) return app_fail(&app_sim, "out of memory");
     const soa_status s = soa_world_diagram(world, text, length + 1, NULL);
-    const int code =
-        s ? app_fail(&app_sim, "%s", soa_status_text(s)) : app_write_file(&app_sim, path, text, strlen(text));
+    const int code = s ? app_fail(&app_sim, "%s", soa_status_text(s))
+                       : app_write_file(&app_sim, path, text, strlen(text));
     free(text);
     return code;
 }
 
 /* Runs the world to its end, prints and writes the results. */
-static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world, soa_journal *journal,
-                     double until) {
+static int run_world(const app_args *args, const soa_scenario *scenario, soa_world *world,
+                     soa_journal *journal, double until) {
     const char *log = args->value[RESUME] ? args->value[RESUME] : args->value[OUT];
     const int quiet = args->value[QUIET] != NULL;
     soa_report report = {.body = -1};
@@ -73,12 +80,19 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
     const int interrupted = !s && app_interrupted();
     soa_world_summary summary;
     soa_world_summarise(world, &summary);
-    int code = s ? APP_FAILED : interrupted || (summary.judged && !summary.held) ? APP_SOME_BAD : APP_OK;
+    int code;
+    if (s) {
+        code = APP_FAILED;
+    } else if (interrupted || (summary.judged && !summary.held)) {
+        code = APP_SOME_BAD;
+    } else {
+        code = APP_OK;
+    }
     if (code == APP_OK && args->value[STRICT] && summary.warning_count > 0) {
         code = APP_SOME_BAD;
         for (int i = 0; quiet && i < summary.warning_count; ++i)
-            app_fail(&app_sim, "warning [%s] %s: %s", summary.warnings[i].code, summary.warnings[i].name,
-                     summary.warnings[i].remedy);
+            app_fail(&app_sim, "warning [%s] %s: %s", summary.warnings[i].code,
+                     summary.warnings[i].name, summary.warnings[i].remedy);
     }
     if (s) app_fail(&app_sim, "%s", report.text);
     if (journal) {
@@ -89,26 +103,36 @@ static int run_world(const app_args *args, const soa_scenario *scenario, soa_wor
             app_fail(&app_sim, "note: nothing was recorded; the older %s is unchanged", log);
             log = NULL;
         }
-        const soa_status end =
-            s || interrupted ? soa_journal_abandon(journal, &closing) : soa_journal_close(journal, &closing);
+        const soa_status end = s || interrupted ? soa_journal_abandon(journal, &closing)
+                                                : soa_journal_close(journal, &closing);
         if (end && !s) code = app_fail(&app_sim, "%s", closing.text);
     }
-    const char *fault = s ? report.text : interrupted ? "stopped by a signal" : NULL;
-    if (args->value[SUMMARY] && app_write_summary(&app_sim, args->value[SUMMARY], scenario, &summary, fault) != APP_OK)
+    const char *fault;
+    if (s) {
+        fault = report.text;
+    } else if (interrupted) {
+        fault = "stopped by a signal";
+    } else {
+        fault = NULL;
+    }
+    if (args->value[SUMMARY] &&
+        app_write_summary(&app_sim, args->value[SUMMARY], scenario, &summary, fault) != APP_OK)
         code = APP_FAILED;
     if (!quiet) {
         app_print_summary(scenario, &summary);
         if (log) app_print("record     %s\n", log);
         if (interrupted)
-            app_print("stopped by a signal at t = %g s%s%s\n", summary.t, log ? "; go on with: soa sim --resume " : "",
-                      log ? log : "");
+            app_print("stopped by a signal at t = %g s%s%s\n", summary.t,
+                      log ? "; go on with: soa sim --resume " : "", log ? log : "");
     }
-    if (app_print_error()) code = app_fail(&app_sim, "standard output: %s", strerror(app_print_error()));
+    if (app_print_error())
+        code = app_fail(&app_sim, "standard output: %s", strerror(app_print_error()));
     return code;
 }
 
 /* Writes a summary although the run could not begin, for programs that wait for one. */
-static void write_empty_summary(const app_args *args, const soa_scenario *scenario, const char *fault) {
+static void write_empty_summary(const app_args *args, const soa_scenario *scenario,
+                                const char *fault) {
     const soa_world_summary nothing = {.phase = "",
                                        .redundancy = "",
                                        .judged = scenario->success.object != NULL,
@@ -119,22 +143,29 @@ static void write_empty_summary(const app_args *args, const soa_scenario *scenar
                                        .internal_force_most = NAN,
                                        .energy_error_rel = NAN,
                                        .momentum_error_rel = NAN};
-    if (args->value[SUMMARY]) app_write_summary(&app_sim, args->value[SUMMARY], scenario, &nothing, fault);
+    if (args->value[SUMMARY])
+        app_write_summary(&app_sim, args->value[SUMMARY], scenario, &nothing, fault);
 }
 
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_sim, argc, argv, &args);
     if (code != APP_GO_ON) return code;
-    if (!args.value[RESUME] == !args.words) return app_fail(&app_sim, "give a SCENARIO, or --resume LOG alone");
-    if (args.value[RESUME] && (args.value[OUT] || args.value[SEED] || args.value[CASE] || args.value[DIAGRAM]))
-        return app_fail(&app_sim, "--resume takes no --out, --seed, --case or --diagram: the journal knows its run");
+    if (!args.value[RESUME] == !args.words)
+        return app_fail(&app_sim, "give a SCENARIO, or --resume LOG alone");
+    if (args.value[RESUME] &&
+        (args.value[OUT] || args.value[SEED] || args.value[CASE] || args.value[DIAGRAM]))
+        return app_fail(
+            &app_sim,
+            "--resume takes no --out, --seed, --case or --diagram: the journal knows its run");
     double until = 0;
     if (args.value[UNTIL]) {
-        if ((code = app_read_number(&app_sim, "--until", args.value[UNTIL], -INFINITY, INFINITY, &until)) != APP_OK)
+        if ((code = app_read_number(&app_sim, "--until", args.value[UNTIL], -INFINITY, INFINITY,
+                                    &until)) != APP_OK)
             return code;
         if (!(until > 0))
-            return app_fail(&app_sim, "--until wants a time after the start, not '%s'", args.value[UNTIL]);
+            return app_fail(&app_sim, "--until wants a time after the start, not '%s'",
+                            args.value[UNTIL]);
     }
     app_catch_signals();
     soa_scenario scenario = {0}, original = {0};
@@ -147,8 +178,8 @@ static int run(int argc, char **argv) {
         return APP_FAILED;
     if (args.value[RESUME])
         s = soa_world_resume(args.value[RESUME], &scenario, &world, &journal, &report);
-    else if ((code = app_open_scenario(&app_sim, args.word[0], args.value[SEED], args.value[CASE], &scenario,
-                                       &original)) != APP_OK)
+    else if ((code = app_open_scenario(&app_sim, args.word[0], args.value[SEED], args.value[CASE],
+                                       &scenario, &original)) != APP_OK)
         return code;
     else {
         s = soa_world_create(&scenario, &world, &report);
@@ -163,6 +194,7 @@ static int run(int argc, char **argv) {
     else
         code = run_world(&args, &scenario, world, journal, until);
     soa_world_free(world);
-    soa_scenario_free(&scenario), soa_scenario_free(&original);
+    soa_scenario_free(&scenario);
+    soa_scenario_free(&original);
     return code;
 }

@@ -20,8 +20,8 @@
 #include <string.h>
 
 enum { MOST = 20000, COLUMNS = 1000, TICKS = 16, PHASES = 100 };
-static const double LEFT = 52, GAP = 16, TOP = 12, BOTTOM = 34, PANEL = 130, SMALL = 7.5, NORMAL = 8.5, LARGE = 11,
-                    THIN = 0.9;
+static const double LEFT = 52, GAP = 16, TOP = 12, BOTTOM = 34, PANEL = 130, SMALL = 7.5,
+                    NORMAL = 8.5, LARGE = 11, THIN = 0.9;
 static const double COLOURS[7][3] = {{0, 0.447, 0.698},    {0.835, 0.369, 0},     {0, 0.620, 0.451},
                                      {0.8, 0.475, 0.655},  {0.337, 0.706, 0.914}, {0.902, 0.624, 0},
                                      {0.133, 0.133, 0.133}};
@@ -62,16 +62,24 @@ typedef struct sketch {
  * tight ends on ticks. */
 static axis make_axis(double low, double high, int wanted, int tight) {
     axis a = {.low = low, .high = high, .factor = 1};
-    if (!(low <= high)) a.low = 0, a.high = 1; /* nothing to draw */
+    if (!(low <= high)) {
+        a.low = 0;
+        a.high = 1; /* nothing to draw */
+    }
     const double least = 1e-9 * fmax(fabs(a.low), fabs(a.high));
     if (!(a.high - a.low > least)) {
         const double half = fmax(0.5 * fabs(a.low), 1e-9);
-        a.low -= half, a.high += half;
+        a.low -= half;
+        a.high += half;
     }
     const double span = a.high - a.low, power = pow(10, floor(log10(span / wanted)));
     double step = power;
-    for (int k = 0; k < 3 && span / step > wanted; ++k) step = power * (k == 0 ? 2 : k == 1 ? 5 : 10);
-    if (!tight) a.low = step * floor(a.low / step + 1e-9), a.high = step * ceil(a.high / step - 1e-9);
+    for (int k = 0; k < 3 && span / step > wanted; ++k)
+        step = power * (k == 0 ? 2 : k == 1 ? 5 : 10);
+    if (!tight) {
+        a.low = step * floor(a.low / step + 1e-9);
+        a.high = step * ceil(a.high / step - 1e-9);
+    }
     const double first = ceil(a.low / step - 1e-9);
     for (; a.count < TICKS; ++a.count) {
         a.tick[a.count] = (first + a.count) * step;
@@ -88,7 +96,8 @@ static void label_tick(const axis *a, int k, char text[48]) {
     snprintf(number, sizeof number, "%.*f", a->decimals, fabs(x) < 1e-12 ? 0.0 : x);
     for (char *p = number; *p; ++p)
         if (*p == ',') *p = '.';
-    snprintf(text, 48, "%s%s", number[0] == '-' ? "\xe2\x88\x92" : "", number[0] == '-' ? number + 1 : number);
+    snprintf(text, 48, "%s%s", number[0] == '-' ? "\xe2\x88\x92" : "",
+             number[0] == '-' ? number + 1 : number);
 }
 /* Writes " (unit)" with the power of ten that the labels omit. */
 static void label_unit(const axis *a, const char *unit, char *text, size_t size) {
@@ -107,30 +116,38 @@ static const char *name_of(const sketch *s, int k) {
 
 static soa_status sort_panels(sketch *s) {
     const int n = s->what->signal_count;
-    s->order = malloc((size_t)n * sizeof *s->order), s->panels = calloc((size_t)n, sizeof *s->panels);
+    s->order = malloc((size_t)n * sizeof *s->order);
+    s->panels = calloc((size_t)n, sizeof *s->panels);
     if (!s->order || !s->panels) return SOA_E_MEMORY;
     int at = 0;
     for (int i = 0; i < n; ++i) {
         const char *unit = s->info.signals[s->what->signals[i]].unit;
         int known = 0;
-        for (int p = 0; p < s->panel_count; ++p) known = known || !strcmp(s->panels[p].unit, unit);
+        for (int p = 0; p < s->panel_count; ++p)
+            known = known || !strcmp(s->panels[p].unit, unit);
         if (known) continue;
         panel *p = &s->panels[s->panel_count++];
         *p = (panel){.unit = unit, .first = at};
-        for (int k = i; k < n; ++k)
-            if (!strcmp(s->info.signals[s->what->signals[k]].unit, unit))
-                s->order[at++] = s->what->signals[k], ++p->count;
+        for (int k = i; k < n; ++k) {
+            if (!strcmp(s->info.signals[s->what->signals[k]].unit, unit)) {
+                s->order[at++] = s->what->signals[k];
+                ++p->count;
+            }
+        }
         /* the common beginning, up to a point or an underscore */
         const char *first = name_of(s, p->first);
         size_t same = strlen(first);
         for (int k = 1; k < p->count; ++k) {
             const char *other = name_of(s, p->first + k);
             size_t m = 0;
-            while (m < same && other[m] == first[m]) ++m;
+            while (m < same && other[m] == first[m])
+                ++m;
             same = m;
         }
-        if (p->count == 1) same = strrchr(first, '.') ? (size_t)(strrchr(first, '.') - first) + 1 : 0;
-        while (same > 0 && first[same - 1] != '.') --same;
+        if (p->count == 1)
+            same = strrchr(first, '.') ? (size_t)(strrchr(first, '.') - first) + 1 : 0;
+        while (same > 0 && first[same - 1] != '.')
+            --same;
         p->prefix = same;
     }
     return SOA_OK;
@@ -153,19 +170,20 @@ static soa_status read_values(sketch *s, soa_report *report) {
         s->t = malloc(((size_t)count + 1) * sizeof *s->t);
         s->values = malloc(((size_t)count * n + 1) * sizeof *s->values);
         if (!s->t || !s->values) return SOA_E_MEMORY;
-        status = view_damage_read(w->log, s->first, count, s->order, w->signal_count, s->t, s->values, &got, w->damage,
-                                  report);
+        status = view_damage_read(w->log, s->first, count, s->order, w->signal_count, s->t,
+                                  s->values, &got, w->damage, report);
         s->count = got;
     } else {
         s->values = malloc(2 * n * COLUMNS * sizeof *s->values);
         if (!s->values) return SOA_E_MEMORY;
-        status = view_damage_overview(w->log, s->order, w->signal_count, w->from, w->to, COLUMNS, s->values,
-                                      s->values + n * COLUMNS, w->damage, report);
+        status = view_damage_overview(w->log, s->order, w->signal_count, w->from, w->to, COLUMNS,
+                                      s->values, s->values + n * COLUMNS, w->damage, report);
     }
     for (int p = 0; p < s->panel_count && !status; ++p) {
         double low = INFINITY, high = -INFINITY;
         for (int k = s->panels[p].first; k < s->panels[p].first + s->panels[p].count; ++k) {
-            for (int64_t i = 0; i < s->count; ++i) include(s->values[(size_t)i * n + (size_t)k], &low, &high);
+            for (int64_t i = 0; i < s->count; ++i)
+                include(s->values[(size_t)i * n + (size_t)k], &low, &high);
             for (size_t i = 0; !s->t && i < COLUMNS; ++i) {
                 include(s->values[(size_t)k * COLUMNS + i], &low, &high);
                 include(s->values[n * COLUMNS + (size_t)k * COLUMNS + i], &low, &high);
@@ -244,7 +262,8 @@ static void draw_phases(sketch *s, box b, int named) {
         const double x = at_x(s, b, from), width = at_x(s, b, to) - x;
         if (i % 2 == 0) {
             cairo_set_source_rgb(c, 0.945, 0.945, 0.945);
-            cairo_rectangle(c, x, b.y, width, b.height), cairo_fill(c);
+            cairo_rectangle(c, x, b.y, width, b.height);
+            cairo_fill(c);
         }
         cairo_set_source_rgb(c, 0.35, 0.35, 0.35);
         if (named && text_width(c, SMALL, s->phases[i].name) < width - 2)
@@ -259,7 +278,9 @@ static void draw_axes(sketch *s, const panel *p, box b, int last) {
     for (int k = 0; k < p->y.count; ++k) {
         const double y = at_y(p, b, p->y.tick[k]), grey = p->y.tick[k] == 0 ? 0.6 : 0.86;
         cairo_set_source_rgb(c, grey, grey, grey);
-        cairo_move_to(c, b.x, y), cairo_line_to(c, b.x + b.width, y), cairo_stroke(c);
+        cairo_move_to(c, b.x, y);
+        cairo_line_to(c, b.x + b.width, y);
+        cairo_stroke(c);
         cairo_set_source_rgb(c, 0.2, 0.2, 0.2);
         label_tick(&p->y, k, text);
         put_text(c, b.x - 4, y + 0.36 * SMALL, 1, SMALL, text);
@@ -267,13 +288,18 @@ static void draw_axes(sketch *s, const panel *p, box b, int last) {
     for (int k = 0; k < s->x.count; ++k) {
         const double x = at_x(s, b, s->x.tick[k]);
         cairo_set_source_rgb(c, 0.86, 0.86, 0.86);
-        cairo_move_to(c, x, b.y), cairo_line_to(c, x, b.y + b.height), cairo_stroke(c);
+        cairo_move_to(c, x, b.y);
+        cairo_line_to(c, x, b.y + b.height);
+        cairo_stroke(c);
         cairo_set_source_rgb(c, 0.2, 0.2, 0.2);
         label_tick(&s->x, k, text);
         if (last) put_text(c, x, b.y + b.height + SMALL + 3, 0.5, SMALL, text);
     }
-    cairo_set_source_rgb(c, 0.2, 0.2, 0.2), cairo_set_line_width(c, 0.8);
-    cairo_move_to(c, b.x, b.y), cairo_line_to(c, b.x, b.y + b.height), cairo_line_to(c, b.x + b.width, b.y + b.height);
+    cairo_set_source_rgb(c, 0.2, 0.2, 0.2);
+    cairo_set_line_width(c, 0.8);
+    cairo_move_to(c, b.x, b.y);
+    cairo_line_to(c, b.x, b.y + b.height);
+    cairo_line_to(c, b.x + b.width, b.y + b.height);
     cairo_stroke(c);
     cairo_set_source_rgb(c, 0.05, 0.05, 0.05);
     if (last) {
@@ -282,12 +308,15 @@ static void draw_axes(sketch *s, const panel *p, box b, int last) {
         put_text(c, b.x + 0.5 * b.width, b.y + b.height + 2 * NORMAL + 7, 0.5, NORMAL, text);
     }
     label_unit(&p->y, p->unit, unit, sizeof unit);
-    snprintf(text, sizeof text, "%.*s%s", (int)(p->prefix ? p->prefix - 1 : 0), name_of(s, p->first), unit);
+    snprintf(text, sizeof text, "%.*s%s", (int)(p->prefix ? p->prefix - 1 : 0),
+             name_of(s, p->first), unit);
     if (p->count == 1) snprintf(text, sizeof text, "%.200s%s", name_of(s, p->first), unit);
     double size = NORMAL;
-    while (size > 5 && text_width(c, size, text) > b.height + GAP) size -= 0.5;
+    while (size > 5 && text_width(c, size, text) > b.height + GAP)
+        size -= 0.5;
     cairo_save(c);
-    cairo_translate(c, b.x - LEFT + 10, b.y + 0.5 * b.height), cairo_rotate(c, -1.5707963267948966);
+    cairo_translate(c, b.x - LEFT + 10, b.y + 0.5 * b.height);
+    cairo_rotate(c, -1.5707963267948966);
     put_text(c, 0, 0, 0.5, size, *text ? text : "value");
     cairo_restore(c);
 }
@@ -319,17 +348,22 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
             const double y = s->values[(size_t)i * n + at];
             if (isfinite(y)) {
                 const double px = at_x(s, b, s->t[i]), py = at_y(p, b, y);
-                const int ends = i + 1 == s->count || !isfinite(s->values[(size_t)(i + 1) * n + at]);
+                const int ends =
+                    i + 1 == s->count || !isfinite(s->values[(size_t)(i + 1) * n + at]);
                 /* points too close to be distinguished are left out */
-                if (!drawing || ends || fabs(px - last[0]) > 0.3 || fabs(py - last[1]) > 0.02)
-                    line_to(c, drawing, px, py), last[0] = px, last[1] = py;
+                if (!drawing || ends || fabs(px - last[0]) > 0.3 || fabs(py - last[1]) > 0.02) {
+                    line_to(c, drawing, px, py);
+                    last[0] = px;
+                    last[1] = py;
+                }
             }
             drawing = isfinite(y);
         }
         cairo_stroke(c);
         return;
     }
-    const double *low = s->values + at * COLUMNS, *high = low + n * COLUMNS, step = b.width / COLUMNS;
+    const double *low = s->values + at * COLUMNS, *high = low + n * COLUMNS,
+                 step = b.width / COLUMNS;
     /* Intervals without gaps: along the top, and back along the bottom. */
     for (int from = 0; from < COLUMNS;) {
         if (!isfinite(low[from]) || !isfinite(high[from])) {
@@ -337,14 +371,16 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
             continue;
         }
         int end = from;
-        while (end < COLUMNS && isfinite(low[end]) && isfinite(high[end])) ++end;
+        while (end < COLUMNS && isfinite(low[end]) && isfinite(high[end]))
+            ++end;
         for (int pass = 0; pass < 2; ++pass)
             for (int turn = 0; turn < end - from; ++turn) {
                 const int i = pass ? end - 1 - turn : from + turn;
                 /* At least as thick as a line. */
                 const double top = at_y(p, b, high[i]), bottom = at_y(p, b, low[i]),
                              more = fmax(0, 0.5 * (THIN - (bottom - top)));
-                line_to(c, pass || turn > 0, b.x + step * (i + 0.5), pass ? bottom + more : top - more);
+                line_to(c, pass || turn > 0, b.x + step * (i + 0.5),
+                        pass ? bottom + more : top - more);
             }
         cairo_close_path(c);
         from = end;
@@ -357,12 +393,16 @@ static void draw_curve(sketch *s, const panel *p, int k, box b) {
 static void draw_legend(sketch *s, const panel *p, box b) {
     cairo_t *c = s->c;
     const double line = SMALL + 3;
-    const int room = (int)floor((b.height + GAP) / line), all = p->count <= room, shown = all ? p->count : room - 1;
+    const int room = (int)floor((b.height + GAP) / line), all = p->count <= room,
+              shown = all ? p->count : room - 1;
     for (int k = 0; k < shown; ++k) {
         const double y = b.y + 6 + line * k;
         set_pen(c, k);
-        cairo_move_to(c, b.x + b.width + 6, y - 2.5), cairo_line_to(c, b.x + b.width + 22, y - 2.5), cairo_stroke(c);
-        cairo_set_dash(c, NULL, 0, 0), cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
+        cairo_move_to(c, b.x + b.width + 6, y - 2.5);
+        cairo_line_to(c, b.x + b.width + 22, y - 2.5);
+        cairo_stroke(c);
+        cairo_set_dash(c, NULL, 0, 0);
+        cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
         put_text(c, b.x + b.width + 25, y, 0, SMALL, name_of(s, p->first + k) + p->prefix);
     }
     if (!all) {
@@ -389,7 +429,8 @@ static void draw_all(sketch *s, double width, double height) {
     const int columns = s->what->columns;
     cairo_set_source_rgb(c, 1, 1, 1);
     /* Also covers the last fraction of a pixel. */
-    cairo_rectangle(c, 0, 0, width + 2, height + 2), cairo_fill(c);
+    cairo_rectangle(c, 0, 0, width + 2, height + 2);
+    cairo_fill(c);
     cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
     if (s->what->title) {
@@ -399,18 +440,22 @@ static void draw_all(sketch *s, double width, double height) {
     double legend = 0;
     for (int p = 0; p < s->panel_count; ++p)
         for (int k = 0; k < s->panels[p].count && s->panels[p].count > 1; ++k)
-            legend = fmax(legend, 30 + text_width(c, SMALL, name_of(s, s->panels[p].first + k) + s->panels[p].prefix));
+            legend = fmax(
+                legend, 30 + text_width(c, SMALL,
+                                        name_of(s, s->panels[p].first + k) + s->panels[p].prefix));
     const double share = width / columns, most = 0.45 * share;
     if (legend > most) legend = most;
     for (int p = 0; p < s->panel_count; ++p) {
         const int column = p % columns, line = p / columns, last = p + columns >= s->panel_count;
-        const box b = {share * column + LEFT, heading(s) + line * (PANEL + GAP), share - LEFT - fmax(legend, 10),
-                       PANEL};
+        const box b = {share * column + LEFT, heading(s) + line * (PANEL + GAP),
+                       share - LEFT - fmax(legend, 10), PANEL};
         if (s->what->bands) draw_phases(s, b, line == 0);
         draw_axes(s, &s->panels[p], b, last);
         cairo_save(c);
-        cairo_rectangle(c, b.x, b.y - 1, b.width, b.height + 2), cairo_clip(c);
-        for (int k = 0; k < s->panels[p].count; ++k) draw_curve(s, &s->panels[p], k, b);
+        cairo_rectangle(c, b.x, b.y - 1, b.width, b.height + 2);
+        cairo_clip(c);
+        for (int k = 0; k < s->panels[p].count; ++k)
+            draw_curve(s, &s->panels[p], k, b);
         cairo_restore(c);
         if (s->panels[p].count > 1) draw_legend(s, &s->panels[p], b);
     }
@@ -430,18 +475,24 @@ soa_status chart_draw(const chart *what, chart_format format, app_out *out, soa_
     if (!status) status = read_values(&s, report);
     if (!status && what->bands) status = read_phases(&s, report);
     if (!status) {
-        const double width = what->width * 72 / 25.4, height = full_height(&s), scale = what->dots / 72;
-        cairo_surface_t *surface =
-            format == CHART_SVG ? cairo_svg_surface_create_for_stream(to_out, out, width, height)
-            : format == CHART_PDF
-                ? cairo_pdf_surface_create_for_stream(to_out, out, width, height)
-                : cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale), (int)ceil(height * scale));
+        const double width = what->width * 72 / 25.4, height = full_height(&s),
+                     scale = what->dots / 72;
+        cairo_surface_t *surface;
+        if (format == CHART_SVG) {
+            surface = cairo_svg_surface_create_for_stream(to_out, out, width, height);
+        } else if (format == CHART_PDF) {
+            surface = cairo_pdf_surface_create_for_stream(to_out, out, width, height);
+        } else {
+            surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
+                                                 (int)ceil(height * scale));
+        }
         s.c = cairo_create(surface);
         if (format == CHART_PNG) cairo_scale(s.c, scale, scale);
         draw_all(&s, width, height);
         cairo_status_t drawn = cairo_status(s.c);
         cairo_destroy(s.c);
-        if (!drawn && format == CHART_PNG) drawn = cairo_surface_write_to_png_stream(surface, to_out, out);
+        if (!drawn && format == CHART_PNG)
+            drawn = cairo_surface_write_to_png_stream(surface, to_out, out);
         cairo_surface_finish(surface);
         if (!drawn) drawn = cairo_surface_status(surface);
         cairo_surface_destroy(surface);
@@ -455,6 +506,9 @@ soa_status chart_draw(const chart *what, chart_format format, app_out *out, soa_
         }
     }
     if (status) out->size = before;
-    free(s.order), free(s.panels), free(s.t), free(s.values);
+    free(s.order);
+    free(s.panels);
+    free(s.t);
+    free(s.values);
     return status;
 }

@@ -9,7 +9,8 @@
 
 /* --- names ------------------------------------------------------------------------------------ */
 /* In the order of soa_constraint_kind. */
-static const char *const kinds[] = {"loop", "distance", "gear", "rolling", "velocity", "plane", "disc"};
+static const char *const kinds[] = {"loop",     "distance", "gear", "rolling",
+                                    "velocity", "plane",    "disc"};
 
 static const char *frame_name(const soa_model *model, int frame) {
     soa_frame_info info;
@@ -33,16 +34,19 @@ void app_print_constraints(app_out *out, const soa_model *model, const soa_const
     if (list->count == 0) return;
     for (int i = 0; i < list->count; ++i) {
         const soa_constraint_def *d = &list->defs[i];
-        const char *text[3] = {d->name, d->kind == SOA_LOOP ? soa_joint_type_name(d->joint) : kinds[d->kind],
+        const char *text[3] = {d->name,
+                               d->kind == SOA_LOOP ? soa_joint_type_name(d->joint) : kinds[d->kind],
                                d->kind == SOA_RATIO ? "" : frame_name(model, d->frame1)};
         for (int k = 0; k < 3; ++k)
             if ((int)strlen(text[k]) > width[k]) width[k] = (int)strlen(text[k]);
     }
-    out_print(out, "\n%d constraint%s (soa compute --fn closed):\n", list->count, list->count == 1 ? "" : "s");
+    out_print(out, "\n%d constraint%s (soa compute --fn closed):\n", list->count,
+              list->count == 1 ? "" : "s");
     for (int i = 0; i < list->count; ++i) {
         const soa_constraint_def *d = &list->defs[i];
         const char *kind = d->kind == SOA_LOOP ? soa_joint_type_name(d->joint) : kinds[d->kind];
-        out_print(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind, soa_constraint_def_row_count(d),
+        out_print(out, "%-*s  %-*s  %d row%s  ", width[0], d->name, width[1], kind,
+                  soa_constraint_def_row_count(d),
                   soa_constraint_def_row_count(d) == 1 ? " " : "s");
         if (d->kind == SOA_RATIO) {
             int terms = 0;
@@ -53,7 +57,8 @@ void app_print_constraints(app_out *out, const soa_model *model, const soa_const
             out_print(out, " = %.6g\n", d->value);
             continue;
         }
-        out_print(out, "%-*s - %s", width[2], frame_name(model, d->frame1), frame_name(model, d->frame2));
+        out_print(out, "%-*s - %s", width[2], frame_name(model, d->frame1),
+                  frame_name(model, d->frame2));
         if (d->kind == SOA_DISTANCE || d->kind == SOA_ROLLING || d->kind == SOA_DISC)
             out_print(out, "  %.6g m", d->value);
         if (d->kind == SOA_LOOP && has_axis(d->joint))
@@ -76,11 +81,13 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
         const soa_constraint_def *d = &list->defs[i];
         out_text(out, i ? ",\n  {\"name\": " : "\n  {\"name\": ");
         out_string(out, d->name);
-        out_print(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind], soa_constraint_def_row_count(d));
+        out_print(out, ", \"kind\": \"%s\", \"rows\": %d", kinds[d->kind],
+                  soa_constraint_def_row_count(d));
         if (d->kind == SOA_LOOP) {
             out_print(out, ", \"type\": \"%s\"", soa_joint_type_name(d->joint));
             if (has_axis(d->joint)) put_numbers(out, "axis", d->axis, 3);
-            if (d->joint == SOA_UNIVERSAL || d->joint == SOA_PLANAR) put_numbers(out, "axis2", d->axis2, 3);
+            if (d->joint == SOA_UNIVERSAL || d->joint == SOA_PLANAR)
+                put_numbers(out, "axis2", d->axis2, 3);
             if (d->joint == SOA_HELICAL) put_numbers(out, "pitch", &d->pitch, 1);
             put_numbers(out, "damping", &d->damping, 1);
             put_numbers(out, "friction", &d->friction, 1);
@@ -109,7 +116,8 @@ void app_put_constraints(app_out *out, const soa_model *model, const soa_constra
             }
         }
         if (d->kind == SOA_VELOCITY) {
-            out_print(out, ", \"axes\": \"%s\", \"matrix\": ", d->rows_in_frame2 ? "link2" : "link1");
+            out_print(out,
+                      ", \"axes\": \"%s\", \"matrix\": ", d->rows_in_frame2 ? "link2" : "link1");
             out_matrix(out, &d->rows[0][0], (size_t)d->row_count, 6);
         }
         out_char(out, '}');
@@ -147,7 +155,8 @@ static int draw(app_out *out, node *nodes, int count, text_fn *text, const void 
     for (int at = 0;;) {
         node *n = &nodes[at];
         const int depth = n->depth;
-        for (int level = 1; level < depth && level <= DEPTH_SHOWN; ++level) out_text(out, open[level] ? "|  " : "   ");
+        for (int level = 1; level < depth && level <= DEPTH_SHOWN; ++level)
+            out_text(out, open[level] ? "|  " : "   ");
         if (at) {
             if (depth <= DEPTH_SHOWN) open[depth] = n->next > 0;
             out_print(out, "%c%c ", n->next ? '|' : '`', n->mark);
@@ -155,13 +164,18 @@ static int draw(app_out *out, node *nodes, int count, text_fn *text, const void 
         }
         text(out, user, at);
         out_char(out, '\n');
-        if (n->next) nodes[n->next].depth = depth, stack[waiting++] = n->next;
-        if (n->child)
-            nodes[n->child].depth = depth + 1, at = n->child;
-        else if (waiting)
+        if (n->next) {
+            nodes[n->next].depth = depth;
+            stack[waiting++] = n->next;
+        }
+        if (n->child) {
+            nodes[n->child].depth = depth + 1;
+            at = n->child;
+        } else if (waiting) {
             at = stack[--waiting];
-        else
+        } else {
             break;
+        }
     }
     free(stack);
     return 0;
@@ -241,13 +255,16 @@ static int print_mobility(app_out *out, const soa_model *model, const soa_constr
     if (status == SOA_OK) {
         soa_q_neutral(model, q);
         status = soa_closed_assemble(all, work, 0, NULL, q, &report);
-        if (status == SOA_OK) status = soa_closed_fd(all, work, NULL, &(soa_input){.q = q}, q + nq, NULL, &closed);
+        if (status == SOA_OK)
+            status = soa_closed_fd(all, work, NULL, &(soa_input){.q = q}, q + nq, NULL, &closed);
         if (status == SOA_OK) {
-            out_print(out, "closed from q = 0: rank %d of %d rows, %d degree%s of freedom%s%s\n", closed.rank,
-                      closed.rows, (int)nv - closed.rank, (int)nv - closed.rank == 1 ? "" : "s",
-                      closed.text[0] ? "; " : "", closed.text);
+            out_print(out, "closed from q = 0: rank %d of %d rows, %d degree%s of freedom%s%s\n",
+                      closed.rank, closed.rows, (int)nv - closed.rank,
+                      (int)nv - closed.rank == 1 ? "" : "s", closed.text[0] ? "; " : "",
+                      closed.text);
         } else {
-            out_print(out, "from q = 0: %s\n", report.text[0] ? report.text : soa_status_text(status));
+            out_print(out, "from q = 0: %s\n",
+                      report.text[0] ? report.text : soa_status_text(status));
         }
     }
     soa_work_free(work);
@@ -269,19 +286,23 @@ int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_li
         const soa_constraint_def *d = &list->defs[i];
         if (d->kind != SOA_LOOP) continue;
         soa_loop_def *l = &loop[loops++];
-        *l = (soa_loop_def){d->name, d->frame1, d->frame2, d->place1, d->place2, soa_joint_default(d->joint)};
+        *l = (soa_loop_def){d->name,   d->frame1, d->frame2,
+                            d->place1, d->place2, soa_joint_default(d->joint)};
     }
     p.loops = loop;
     failed = soa_model_binary_tree(model, loop, loops, NULL, 0, &count) != SOA_OK;
     if (!failed) items = malloc((size_t)count * sizeof *items);
     if (!failed) nodes = calloc((size_t)count, sizeof *nodes);
-    if (failed || !items || !nodes || soa_model_binary_tree(model, loop, loops, items, count, &count) != SOA_OK) failed = -1;
+    if (failed || !items || !nodes ||
+        soa_model_binary_tree(model, loop, loops, items, count, &count) != SOA_OK)
+        failed = -1;
     if (!failed) {
-        out_print(out, "%s: %d bod%s, %d cut joint%s (~)\n", soa_model_name(model), bodies, bodies == 1 ? "y" : "ies",
-                  loops, loops == 1 ? "" : "s");
+        out_print(out, "%s: %d bod%s, %d cut joint%s (~)\n", soa_model_name(model), bodies,
+                  bodies == 1 ? "y" : "ies", loops, loops == 1 ? "" : "s");
         for (int b = 1; b <= bodies; ++b)
             if (soa_model_body(model, b, &info) == SOA_OK) hang(nodes, info.parent, b, '-');
-        for (int k = 0; k < loops; ++k) hang(nodes, body_of(model, loop[k].link1), bodies + 1 + k, '~');
+        for (int k = 0; k < loops; ++k)
+            hang(nodes, body_of(model, loop[k].link1), bodies + 1 + k, '~');
         failed = draw(out, nodes, count, tree_text, &p);
     }
     if (!failed) {
@@ -294,7 +315,8 @@ int app_print_tree(app_out *out, const soa_model *model, const soa_constraint_li
         p.items = items;
         for (int i = 0; i < count; ++i) {
             if (items[i].successor)
-                hang(nodes, i, items[i].successor, items[items[i].successor].kind == SOA_ITEM_SUCCESSOR ? 'o' : 'x');
+                hang(nodes, i, items[i].successor,
+                     items[items[i].successor].kind == SOA_ITEM_SUCCESSOR ? 'o' : 'x');
             if (items[i].connector) hang(nodes, i, items[i].connector, '*');
         }
         failed = draw(out, nodes, count, binary_text, &p);

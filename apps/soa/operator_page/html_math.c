@@ -58,12 +58,14 @@ void html_math(app_out *out, const char *text, int loops) {
         if (isalpha((unsigned char)*s)) {
             char name[64];
             size_t n = 1;
-            while (isalnum((unsigned char)s[n]) || s[n] == '_') ++n;
+            while (isalnum((unsigned char)s[n]) || s[n] == '_')
+                ++n;
             snprintf(name, sizeof name, "%.*s", (int)n, s);
             if (!strcmp(name, "inv") && s[n] == '(' && depth < DEEP) {
                 const char *in = s + n + 1;
                 size_t m = 0;
-                while (isalnum((unsigned char)in[m]) || in[m] == '_') ++m;
+                while (isalnum((unsigned char)in[m]) || in[m] == '_')
+                    ++m;
                 const int at_k = loops && !strncmp(in + m, "(k))", 4); /* inv(D(k)) */
                 if (m && (in[m] == ')' || at_k) && m < sizeof name) {  /* inv(D) */
                     snprintf(name, sizeof name, "%.*s", (int)m, in);
@@ -78,14 +80,18 @@ void html_math(app_out *out, const char *text, int loops) {
                 continue;
             }
             const int before = s == text || s[-1] == ' ';
-            if (loops && before && n == 1 && *s == 'x' && (s[1] == ' ' || (s[1] == '*' && s[2] == ' '))) {
+            if (loops && before && n == 1 && *s == 'x' &&
+                (s[1] == ' ' || (s[1] == '*' && s[2] == ' '))) {
                 out_text(out, s[1] == '*' ? "×<sup>*</sup>" : "×");
                 s += s[1] == '*' ? 2 : 1;
                 continue;
             }
             put_name(out, name, loops);
             s += n;
-            if (loops && s[0] == '+' && s[1] == '(') out_text(out, "<sup>+</sup>"), ++s; /* P+(c) */
+            if (loops && s[0] == '+' && s[1] == '(') {
+                out_text(out, "<sup>+</sup>");
+                ++s; /* P+(c) */
+            }
             continue;
         }
         if (*s == '\'') {
@@ -99,7 +105,8 @@ void html_math(app_out *out, const char *text, int loops) {
             out_text(out, "−");
         } else {
             size_t n = 1; /* everything else unchanged, whole characters at a time */
-            while (s[n] && ((unsigned char)s[n] & 0xc0) == 0x80) ++n;
+            while (s[n] && ((unsigned char)s[n] & 0xc0) == 0x80)
+                ++n;
             char piece[8];
             snprintf(piece, sizeof piece, "%.*s", (int)(n < 7 ? n : 7), s);
             out_html(out, piece);

@@ -52,18 +52,24 @@ typedef struct writing {
 static void put_typed(writing *w, const soa_expr *e, int boxed);
 /* Spaces from and to of e, or of its adjoint. */
 static void put_type(app_out *out, const soa_expr *e, int turned) {
-    const soa_space to = turned ? soa_expr_domain(e) : soa_expr_codomain(e), from = turned ? soa_expr_codomain(e) : soa_expr_domain(e);
+    const soa_space to = turned ? soa_expr_domain(e) : soa_expr_codomain(e);
+    const soa_space from = turned ? soa_expr_codomain(e) : soa_expr_domain(e);
     if (from == SOA_SPACE_ONE)
         out_format(out, "<small>%s</small>", soa_space_name(to));
     else
         out_format(out, "<small>%s←%s</small>", soa_space_name(to), soa_space_name(from));
 }
 static soa_causality turned_way(soa_causality way, int turned) {
-    return !turned ? way : way == SOA_CAUSAL ? SOA_ANTICAUSAL : way == SOA_ANTICAUSAL ? SOA_CAUSAL : way;
+    if (!turned) return way;
+    if (way == SOA_CAUSAL) return SOA_ANTICAUSAL;
+    if (way == SOA_ANTICAUSAL) return SOA_CAUSAL;
+    return way;
 }
 static void put_leaf(writing *w, const soa_expr *e, const char *name, int turned) {
     out_format(w->out, "<span class=\"leaf %s\"><span class=\"math\">",
-               soa_expr_domain(e) == SOA_SPACE_ONE ? "vector" : ways[turned_way(soa_expr_causality(e), turned)]);
+               soa_expr_domain(e) == SOA_SPACE_ONE
+                   ? "vector"
+                   : ways[turned_way(soa_expr_causality(e), turned)]);
     html_math(w->out, name, 0);
     out_text(w->out, turned ? "<sup>*</sup></span>" : "</span>");
     put_type(w->out, e, turned);
@@ -93,7 +99,9 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
         return;
     case SOA_EXPR_INVERSE: put_box(w, e, "−1", part); return;
     case SOA_EXPR_SCALE:
-        out_format(w->out, info.factor == -1 ? "<span class=\"sign\">−</span>" : "<span class=\"sign\">%g</span>",
+        out_format(w->out,
+                   info.factor == -1 ? "<span class=\"sign\">−</span>"
+                                     : "<span class=\"sign\">%g</span>",
                    info.factor);
         put_typed(w, part, 1);
         return;
@@ -105,8 +113,10 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
     }
     for (int i = 0; i < info.count; ++i) {
         part = soa_expr_part(e, i);
-        const int minus = soa_expr_get_info(part, &inner) == SOA_OK && inner.kind == SOA_EXPR_SCALE && inner.factor < 0;
-        if (info.kind == SOA_EXPR_SUM && i > 0 && !minus) out_text(w->out, "<span class=\"sign\">+</span>");
+        const int minus = soa_expr_get_info(part, &inner) == SOA_OK &&
+                          inner.kind == SOA_EXPR_SCALE && inner.factor < 0;
+        if (info.kind == SOA_EXPR_SUM && i > 0 && !minus)
+            out_text(w->out, "<span class=\"sign\">+</span>");
         put_typed(w, part, info.kind == SOA_EXPR_PRODUCT);
     }
 }
@@ -120,7 +130,8 @@ static void put_form(void *user, const char *rule, const char *result) {
         w->out->error = ENOMEM;
         return;
     }
-    snprintf(form, MOST_FORM + 8, "%.*s%s", MOST_FORM, result, strlen(result) > MOST_FORM ? " ..." : "");
+    snprintf(form, MOST_FORM + 8, "%.*s%s", MOST_FORM, result,
+             strlen(result) > MOST_FORM ? " ..." : "");
     const int given = !strcmp(rule, "given");
     out_format(w->out, "<li class=\"math\">%s", given ? "" : "= ");
     html_math(w->out, form, 0);
@@ -152,11 +163,14 @@ static void put_derivation(writing *w) {
     }
     out_text(w->out, "</ol>\n");
     if (w->forms > MOST_FORMS)
-        out_format(w->out, "<p class=\"note\">%d more forms on the way: soa op --derive.</p>\n", w->forms - MOST_FORMS);
-    out_text(w->out, w->forms <= 1
-                         ? "<p>No cheaper form was found: it runs as written.</p>\n"
-                         : "<p class=\"note\">Cost is sweeps, then recursions, then steps; each line names the "
-                           "identity that led to it.</p>\n");
+        out_format(w->out, "<p class=\"note\">%d more forms on the way: soa op --derive.</p>\n",
+                   w->forms - MOST_FORMS);
+    out_text(
+        w->out,
+        w->forms <= 1
+            ? "<p>No cheaper form was found: it runs as written.</p>\n"
+            : "<p class=\"note\">Cost is sweeps, then recursions, then steps; each line names the "
+              "identity that led to it.</p>\n");
 }
 
 /* --- the sweeps ------------------------------------------------------------------------------- */
@@ -174,7 +188,8 @@ static void keep_step(void *user, const soa_plan_step *step) {
             l->failed = 1;
             return;
         }
-        l->step = grown, l->room = room;
+        l->step = grown;
+        l->room = room;
     }
     l->step[l->count++] = *step;
 }
@@ -203,14 +218,22 @@ static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         if (s[i].way == SOA_MEMORYLESS) continue;
         picture.way = s[i].way;
-        if (s[i].runs == SOA_MEMORYLESS)
+        if (s[i].runs == SOA_MEMORYLESS) {
             ++picture.dots;
-        else if (picture.lanes++ < SVG_LANES)
-            picture.lane[picture.lanes - 1] = !s[i].recursion ? 's' : s[i].factor[1] == 's' ? 'p' : 'f';
+        } else if (picture.lanes++ < SVG_LANES) {
+            if (!s[i].recursion) {
+                picture.lane[picture.lanes - 1] = 's';
+            } else if (s[i].factor[1] == 's') {
+                picture.lane[picture.lanes - 1] = 'p';
+            } else {
+                picture.lane[picture.lanes - 1] = 'f';
+            }
+        }
     }
     const int before = s->sweep <= 0, dense = picture.way == SOA_MEMORYLESS;
-    out_format(out, "<section class=\"sweep %s\" %s=\"%d\" data-way=\"%s\">\n<h3>", ways[picture.way],
-               before || dense ? "data-before" : "data-sweep", s->sweep, ways[picture.way]);
+    out_format(out, "<section class=\"sweep %s\" %s=\"%d\" data-way=\"%s\">\n<h3>",
+               ways[picture.way], before || dense ? "data-before" : "data-sweep", s->sweep,
+               ways[picture.way]);
     if (before)
         out_text(out, s->sweep == -2   ? "First: articulated inertias"
                       : s->sweep == -1 ? "First: composite inertias"
@@ -225,25 +248,30 @@ static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
     if (!dense) {
         char label[120];
         snprintf(label, sizeof label, "sweep %s, %d along the bodies, %d at each body",
-                 picture.way == SOA_CAUSAL ? "from the tips to the base" : "from the base to the tips", picture.lanes,
-                 picture.dots);
+                 picture.way == SOA_CAUSAL ? "from the tips to the base"
+                                           : "from the base to the tips",
+                 picture.lanes, picture.dots);
         svg_tree_put(out, w->tree, &picture, label);
-        out_format(out, "<p class=\"sub\">%d along the bodies (arrows%s), %d at each body (dots%s)</p>", picture.lanes,
-                   picture.lanes > SVG_LANES ? ", three drawn" : "", picture.dots,
+        out_format(out,
+                   "<p class=\"sub\">%d along the bodies (arrows%s), %d at each body (dots%s)</p>",
+                   picture.lanes, picture.lanes > SVG_LANES ? ", three drawn" : "", picture.dots,
                    picture.dots > 6 ? ", six drawn" : "");
     }
     out_text(out, s->sweep < 0 ? "<p class=\"fuses\">makes " : "<p class=\"fuses\">fuses ");
     for (size_t i = 0; i < count && i < MOST_LINES; ++i) {
-        if (!strcmp(s[i].factor, "+") || (s->sweep < 0 && i > 0 && !strcmp(s[i].factor, s->factor))) continue;
+        if (!strcmp(s[i].factor, "+") || (s->sweep < 0 && i > 0 && !strcmp(s[i].factor, s->factor)))
+            continue;
         out_format(out, "<span class=\"math%s\">", s[i].runs != SOA_MEMORYLESS ? " run" : "");
         html_math(out, s[i].factor, 0);
         out_text(out, "</span>");
     }
     out_text(out, "</p></div>\n<div class=\"scroll\"><table class=\"lines math\"><tbody>\n");
-    for (size_t i = 0; i < count && i < MOST_LINES; ++i) put_line(out, s + i);
+    for (size_t i = 0; i < count && i < MOST_LINES; ++i)
+        put_line(out, s + i);
     out_text(out, "</tbody></table>");
     if (count > MOST_LINES)
-        out_format(out, "<p class=\"note\">and %zu lines more; all of them are below as plain text.</p>",
+        out_format(out,
+                   "<p class=\"note\">and %zu lines more; all of them are below as plain text.</p>",
                    count - MOST_LINES);
     out_text(out, "</div></section>\n");
 }
@@ -256,11 +284,13 @@ static int put_sweeps(writing *w) {
     svg_tree_put(out, w->tree, &(svg_sweep){.way = SOA_MEMORYLESS},
                  "the bodies, from the base at the left to the tips");
     if (svg_tree_hidden(w->tree))
-        out_format(out, "<p class=\"note\">%d bodies, of which %d are not drawn one by one (⋯).</p>\n",
+        out_format(out,
+                   "<p class=\"note\">%d bodies, of which %d are not drawn one by one (⋯).</p>\n",
                    soa_model_body_count(w->page->model), svg_tree_hidden(w->tree));
     out_text(out, "<ul class=\"key\">");
     soa_body_info info;
-    const int bodies = soa_model_body_count(w->page->model), named = bodies > MOST_BODIES ? FEW_BODIES : bodies;
+    const int bodies = soa_model_body_count(w->page->model),
+              named = bodies > MOST_BODIES ? FEW_BODIES : bodies;
     for (int b = 1; b <= named; ++b)
         if (soa_model_body(w->page->model, b, &info) == SOA_OK) {
             out_format(out, "<li><b>%d</b>", b);
@@ -269,15 +299,17 @@ static int put_sweeps(writing *w) {
         }
     out_text(out, "</ul>\n");
     if (bodies > named) out_format(out, "<p class=\"note\">and %d more.</p>\n", bodies - named);
-    out_text(
-        out,
-        "<p class=\"note\">Base at the left, tips at the right; ◀ at a body: a frame of tip space. Arrows: a step that "
-        "runs along the bodies, full for φ, dashed for ψ, dotted for a single step; dots: steps done at each body by "
-        "itself. k is a body, p its parent, c its children; φ(p,k) contains the rotation; the world's values are "
-        "zero.</p>\n");
+    out_text(out, "<p class=\"note\">Base at the left, tips at the right; ◀ at a body: a frame of "
+                  "tip space. Arrows: a step that "
+                  "runs along the bodies, full for φ, dashed for ψ, dotted for a single step; "
+                  "dots: steps done at each body by "
+                  "itself. k is a body, p its parent, c its children; φ(p,k) contains the "
+                  "rotation; the world's values are "
+                  "zero.</p>\n");
     int drawn = 0, left = 0;
     for (size_t i = 0, j; i < l.count; i = j) {
-        for (j = i; j < l.count && l.step[j].sweep == l.step[i].sweep;) ++j;
+        for (j = i; j < l.count && l.step[j].sweep == l.step[i].sweep;)
+            ++j;
         if (drawn++ < MOST_SWEEPS)
             put_sweep(w, l.step + i, j - i);
         else
@@ -285,7 +317,8 @@ static int put_sweeps(writing *w) {
     }
     if (left) out_format(out, "<p class=\"note\">%d sweeps more, below as plain text.</p>\n", left);
     free(l.step);
-    out_text(out, "<details><summary>All of it as plain text (soa op --explain)</summary><pre id=\"explain\">");
+    out_text(out, "<details><summary>All of it as plain text (soa op --explain)</summary><pre "
+                  "id=\"explain\">");
     soa_expr_print(w->better, w->text, MOST_TEXT);
     out_html(out, w->text);
     out_char(out, '\n');
@@ -304,24 +337,33 @@ static void put_count(writing *w) {
     soa_scalar_graph *graph = NULL;
     char why[300] = "";
     soa_count c;
-    out_format(out, "<h2>What it costs</h2>\n<div class=\"facts\" data-sweeps=\"%d\" data-recursions=\"%d\">\n",
-               soa_plan_sweep_count(w->plan), soa_plan_recursion_count(w->plan));
-    put_fact(out, soa_plan_sweep_count(w->plan), soa_plan_sweep_count(w->plan) == 1 ? "sweep" : "sweeps");
-    put_fact(out, soa_plan_recursion_count(w->plan), soa_plan_recursion_count(w->plan) == 1 ? "recursion" : "recursions");
+    out_format(
+        out,
+        "<h2>What it costs</h2>\n<div class=\"facts\" data-sweeps=\"%d\" data-recursions=\"%d\">\n",
+        soa_plan_sweep_count(w->plan), soa_plan_recursion_count(w->plan));
+    put_fact(out, soa_plan_sweep_count(w->plan),
+             soa_plan_sweep_count(w->plan) == 1 ? "sweep" : "sweeps");
+    put_fact(out, soa_plan_recursion_count(w->plan),
+             soa_plan_recursion_count(w->plan) == 1 ? "recursion" : "recursions");
     const int many = soa_model_body_count(w->page->model) > MOST_COUNTED;
-    if (many) snprintf(why, sizeof why, "the model has more than %d bodies (soa op --count does it)", MOST_COUNTED);
+    if (many)
+        snprintf(why, sizeof why, "the model has more than %d bodies (soa op --count does it)",
+                 MOST_COUNTED);
     const soa_status s =
-        many ? SOA_E_ARGUMENT : soa_scalar_graph_create(w->page->machine, w->better, NULL, &graph, why, sizeof why);
+        many ? SOA_E_ARGUMENT
+             : soa_scalar_graph_create(w->page->machine, w->better, NULL, &graph, why, sizeof why);
     need_memory(w, s);
     if (s == SOA_OK && soa_scalar_graph_operations(graph, 0, -1, &c) == SOA_OK) {
-        put_fact(out, c.additions, "additions"), put_fact(out, c.multiplications, "multiplications");
-        put_fact(out, c.divisions, "divisions"), put_fact(out, c.sines, "sines, cosines");
+        put_fact(out, c.additions, "additions");
+        put_fact(out, c.multiplications, "multiplications");
+        put_fact(out, c.divisions, "divisions");
+        put_fact(out, c.sines, "sines, cosines");
     }
     out_text(out, "</div>\n");
     if (s == SOA_OK) {
-        out_text(out,
-                 "<p class=\"note\">For this model, at any state: known zeros and constants removed, equal results "
-                 "computed once, the recursion of P, D, G included (soa op --count).</p>\n");
+        out_text(out, "<p class=\"note\">For this model, at any state: known zeros and constants "
+                      "removed, equal results "
+                      "computed once, the recursion of P, D, G included (soa op --count).</p>\n");
     } else {
         out_text(out, "<p class=\"note\">Operations were not counted: ");
         out_html(out, why[0] ? why : soa_status_text(s));
@@ -335,10 +377,12 @@ static const char *row_name(const op_page *p, soa_space space, int row) {
     soa_frame_info frame;
     if (space == SOA_SPACE_JOINT) {
         for (int b = 1; b <= soa_model_body_count(p->model); ++b)
-            if (soa_model_body(p->model, b, &info) == SOA_OK && row >= info.v_index && row < info.v_index + info.nv)
+            if (soa_model_body(p->model, b, &info) == SOA_OK && row >= info.v_index &&
+                row < info.v_index + info.nv)
                 return info.joint;
     } else if (space == SOA_SPACE_TIP) {
-        if (row < p->tip_count && soa_model_frame(p->model, p->tips[row], &frame) == SOA_OK) return frame.name;
+        if (row < p->tip_count && soa_model_frame(p->model, p->tips[row], &frame) == SOA_OK)
+            return frame.name;
     } else if (space != SOA_SPACE_BASE && soa_model_body(p->model, row + 1, &info) == SOA_OK) {
         return info.link;
     }
@@ -363,10 +407,18 @@ static int put_result(writing *w) {
         return 0;
     }
     double *x = calloc(rows * columns + 1, sizeof *x), *y = calloc(rows * columns + 1, sizeof *y);
-    const soa_status s = !x || !y ? SOA_E_MEMORY : w->applied ? soa_machine_dense_matrix(p->machine, e, x) : soa_plan_run(w->plan, x);
+    soa_status s;
+    if (!x || !y) {
+        s = SOA_E_MEMORY;
+    } else if (w->applied) {
+        s = soa_machine_dense_matrix(p->machine, e, x);
+    } else {
+        s = soa_plan_run(w->plan, x);
+    }
     double apart = 0, most = 0;
     const int comparing = s == SOA_OK && !w->applied && small;
-    const soa_status dense = comparing ? soa_machine_dense_matrix(p->machine, w->vector, y) : SOA_E_ARGUMENT;
+    const soa_status dense =
+        comparing ? soa_machine_dense_matrix(p->machine, w->vector, y) : SOA_E_ARGUMENT;
     const int checked = dense == SOA_OK;
     need_memory(w, s);
     need_memory(w, dense);
@@ -375,23 +427,36 @@ static int put_result(writing *w) {
         if (!(fabs(y[i]) <= most)) most = fabs(y[i]);
     }
     if (s == SOA_OK) {
-        const size_t wide = w->applied              ? columns
-                            : to == SOA_SPACE_JOINT ? 1
-                                                    : 6,
-                     tall = w->applied ? rows : rows / (wide ? wide : 1);
+        size_t wide;
+        if (w->applied) {
+            wide = columns;
+        } else if (to == SOA_SPACE_JOINT) {
+            wide = 1;
+        } else {
+            wide = 6;
+        }
+        size_t tall;
+        if (w->applied) {
+            tall = rows;
+        } else {
+            tall = rows / (wide ? wide : 1);
+        }
         out_text(out, "<div class=\"scroll\"><table class=\"numbers\" id=\"result\"><tbody>\n");
         for (size_t r = 0; r < tall && r < MOST_NUMBERS; ++r) {
             out_text(out, "<tr><td>");
             out_html(out, row_name(p, to, (int)(w->applied && to != SOA_SPACE_JOINT ? r / 6 : r)));
             out_text(out, "</td>");
-            for (size_t c = 0; c < wide; ++c) out_format(out, "<td>%.9g</td>", x[r * wide + c]);
+            for (size_t c = 0; c < wide; ++c)
+                out_format(out, "<td>%.9g</td>", x[r * wide + c]);
             out_text(out, "</tr>\n");
         }
         out_text(out, "</tbody></table></div>\n");
-        if (tall > MOST_NUMBERS) out_format(out, "<p class=\"note\">and %zu rows more.</p>\n", tall - MOST_NUMBERS);
+        if (tall > MOST_NUMBERS)
+            out_format(out, "<p class=\"note\">and %zu rows more.</p>\n", tall - MOST_NUMBERS);
         if (checked)
             out_format(out,
-                       "<p class=\"note\">By sweeps. Dense matrices, formed from the definitions and the expression as "
+                       "<p class=\"note\">By sweeps. Dense matrices, formed from the definitions "
+                       "and the expression as "
                        "written, give the same within %.1e (largest entry %.3g).</p>\n",
                        apart, most);
     } else {
@@ -400,7 +465,8 @@ static int put_result(writing *w) {
         out_html(out, reason[0] ? reason : soa_status_text(s));
         out_text(out, "</p>\n");
     }
-    free(x), free(y);
+    free(x);
+    free(y);
     return 0;
 }
 
@@ -416,7 +482,8 @@ static void keep_factor(writing *w, const soa_expr *e) {
         return;
     }
     memcpy(name, w->text, strlen(w->text) + 1);
-    w->factors[w->factor_count] = e, w->factor_text[w->factor_count++] = name;
+    w->factors[w->factor_count] = e;
+    w->factor_text[w->factor_count++] = name;
 }
 /* Collects the operators of an expression from left to right: leaves, their adjoints, inverses,
  * sums inside products. */
@@ -433,32 +500,39 @@ static void collect(writing *w, const soa_expr *e, int in_product) {
         keep_factor(w, e);
         if (inner.kind == SOA_EXPR_LEAF) return;
         in_product = 0;
-    } else if (operator_ && (info.kind == SOA_EXPR_INVERSE || (info.kind == SOA_EXPR_SUM && in_product))) {
+    } else if (operator_ &&
+               (info.kind == SOA_EXPR_INVERSE || (info.kind == SOA_EXPR_SUM && in_product))) {
         keep_factor(w, e);
     }
-    for (int i = 0; i < info.count; ++i) collect(w, soa_expr_part(e, i), info.kind == SOA_EXPR_PRODUCT);
+    for (int i = 0; i < info.count; ++i)
+        collect(w, soa_expr_part(e, i), info.kind == SOA_EXPR_PRODUCT);
 }
 static void put_factors(writing *w) {
     app_out *out = w->out;
     out_text(out, "<h2 id=\"factors\">Its factors as matrices</h2>\n");
     if (soa_model_body_count(w->page->model) > OP_MATRIX_BODIES) {
-        out_format(
-            out,
-            "<p id=\"no-patterns\">With %d bodies the matrices would be %d wide and illegible here; take the same "
-            "expression for a model of at most %d bodies to see their patterns.</p>\n",
-            soa_model_body_count(w->page->model), soa_machine_space_size(w->page->machine, SOA_SPACE_LINK), OP_MATRIX_BODIES);
+        out_format(out,
+                   "<p id=\"no-patterns\">With %d bodies the matrices would be %d wide and "
+                   "illegible here; take the same "
+                   "expression for a model of at most %d bodies to see their patterns.</p>\n",
+                   soa_model_body_count(w->page->model),
+                   soa_machine_space_size(w->page->machine, SOA_SPACE_LINK), OP_MATRIX_BODIES);
         return;
     }
     out_format(
         out,
-        "<p>Formed from their definitions by dense arithmetic %s. Parents are stored before children, so causal "
-        "factors (tips to base) stand above the diagonal and their adjoints below; the papers number from the tip "
+        "<p>Formed from their definitions by dense arithmetic %s. Parents are stored before "
+        "children, so causal "
+        "factors (tips to base) stand above the diagonal and their adjoints below; the papers "
+        "number from the tip "
         "and have it the other way round. On a tree, branches that do not meet leave blanks.</p>\n",
-        w->page->state ? "at the state given" : "at the neutral position, at rest (no state was given)");
+        w->page->state ? "at the state given"
+                       : "at the neutral position, at rest (no state was given)");
     op_matrix_legend(out);
     out_text(out, "<div class=\"cards\">\n");
     if (w->applied) keep_factor(w, w->given);
-    collect(w, w->better, 1), collect(w, w->given, 1);
+    collect(w, w->better, 1);
+    collect(w, w->given, 1);
     for (int i = 0; i < w->factor_count; ++i) {
         if (out->size < MOST_PAGE)
             op_matrix_put(out, w->page, w->factors[i], w->factor_text[i]);
@@ -467,27 +541,32 @@ static void put_factors(writing *w) {
         free(w->factor_text[i]);
     }
     out_text(out, "</div>\n");
-    if (w->factors_left) out_format(out, "<p class=\"note\">%d factors more are not drawn.</p>\n", w->factors_left);
+    if (w->factors_left)
+        out_format(out, "<p class=\"note\">%d factors more are not drawn.</p>\n", w->factors_left);
 }
 
 /* --- forward dynamics ------------------------------------------------------------------------- */
 static const char *forward_dynamics(writing *w) {
-    static const char *const forms[] = {"inv(Mass) (T - H phi (M phi' a + b + B f0))",
-                                        "inv(Mass) (T - H phi (M phi' a + b))", "inv(Mass) T",
-                                        "psi' H' inv(D) (I - H psi K) (T - H phi (M phi' a + b + B f0)) + phi' a"};
-    static const char *const names[] = {
-        "It is forward dynamics (proved equal to inv(Mass) (T − H φ (M φ* a + b + B f(0))) by rewriting).",
-        "It is forward dynamics without tip forces (proved equal to inv(Mass) (T − H φ (M φ* a + b)) by rewriting).",
-        "It is the part of forward dynamics that the joint moments give (proved equal to inv(Mass) T by rewriting).",
-        "It gives the links' accelerations of forward dynamics (proved equal to FD2 by rewriting)."};
+    static const char *const forms[] = {
+        "inv(Mass) (T - H phi (M phi' a + b + B f0))", "inv(Mass) (T - H phi (M phi' a + b))",
+        "inv(Mass) T", "psi' H' inv(D) (I - H psi K) (T - H phi (M phi' a + b + B f0)) + phi' a"};
+    static const char *const names[] = {"It is forward dynamics (proved equal to inv(Mass) (T − H "
+                                        "φ (M φ* a + b + B f(0))) by rewriting).",
+                                        "It is forward dynamics without tip forces (proved equal "
+                                        "to inv(Mass) (T − H φ (M φ* a + b)) by rewriting).",
+                                        "It is the part of forward dynamics that the joint moments "
+                                        "give (proved equal to inv(Mass) T by rewriting).",
+                                        "It gives the links' accelerations of forward dynamics "
+                                        "(proved equal to FD2 by rewriting)."};
     if (soa_expr_print(w->vector, w->text, MOST_TEXT) < MOST_PROOF)
         for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
             const soa_expr *form = NULL;
             soa_status s = soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0);
             need_memory(w, s);
             if (s != SOA_OK) continue;
-            s = soa_expr_codomain(form) == soa_expr_codomain(w->vector) ? soa_expr_prove(w->vector, form, NULL, NULL)
-                                                            : SOA_E_ARGUMENT;
+            s = soa_expr_codomain(form) == soa_expr_codomain(w->vector)
+                    ? soa_expr_prove(w->vector, form, NULL, NULL)
+                    : SOA_E_ARGUMENT;
             need_memory(w, s);
             const int same = s == SOA_OK;
             soa_expr_free(form);
@@ -500,7 +579,8 @@ static const char *forward_dynamics(writing *w) {
 static void put_head(writing *w) {
     app_out *out = w->out;
     const op_page *p = w->page;
-    out_text(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+    out_text(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
+                  "name=\"viewport\" "
                   "content=\"width=device-width, initial-scale=1\">\n<title>");
     char title[80];
     snprintf(title, sizeof title, "%.60s", p->given);
@@ -508,7 +588,8 @@ static void put_head(writing *w) {
     out_text(out, " — ");
     out_html(out, soa_model_name(p->model));
     out_text(out, "</title>\n<style>\n");
-    for (int i = 0; op_style[i]; ++i) out_text(out, op_style[i]);
+    for (int i = 0; op_style[i]; ++i)
+        out_text(out, op_style[i]);
     out_text(out, "</style></head>\n<body>\n<header><h1>");
     if (strlen(p->given) <= 300) {
         html_math(out, p->given, 0);
@@ -517,7 +598,8 @@ static void put_head(writing *w) {
     }
     out_text(out, "</h1>\n<p class=\"sub\">on ");
     out_html(out, soa_model_name(p->model));
-    out_format(out, ": %d bodies, %d degrees of freedom; tips: ", soa_model_body_count(p->model), soa_model_nv(p->model));
+    out_format(out, ": %d bodies, %d degrees of freedom; tips: ", soa_model_body_count(p->model),
+               soa_model_nv(p->model));
     for (int i = 0; i < p->tip_count; ++i) {
         soa_frame_info frame;
         if (soa_model_frame(p->model, p->tips[i], &frame) != SOA_OK) continue;
@@ -557,13 +639,16 @@ static void put_expression(writing *w) {
     for (size_t i = 0; i < sizeof marks / sizeof *marks; ++i)
         out_format(out, "<span class=\"leaf %s\">%s</span> ", marks[i].way, marks[i].what);
     out_format(out,
-               "</p>\n<p class=\"note\">Below each factor: the space it gives ← the space it takes. Joint space has %d "
+               "</p>\n<p class=\"note\">Below each factor: the space it gives ← the space it "
+               "takes. Joint space has %d "
                "numbers here, link and edge space %d, tip space %d.</p>\n",
-               soa_machine_space_size(w->page->machine, SOA_SPACE_JOINT), soa_machine_space_size(w->page->machine, SOA_SPACE_LINK),
+               soa_machine_space_size(w->page->machine, SOA_SPACE_JOINT),
+               soa_machine_space_size(w->page->machine, SOA_SPACE_LINK),
                soa_machine_space_size(w->page->machine, SOA_SPACE_TIP));
     if (w->applied) {
         out_format(out, "<p>An operator, %s ← %s. From here on it is shown applied to ",
-                   soa_space_name(soa_expr_codomain(w->given)), soa_space_name(soa_expr_domain(w->given)));
+                   soa_space_name(soa_expr_codomain(w->given)),
+                   soa_space_name(soa_expr_domain(w->given)));
         html_math(out, w->applied, 0);
         out_text(out, ", a vector of its space.</p>\n");
     }
@@ -572,16 +657,25 @@ static void put_expression(writing *w) {
  * algebra has none of that space. */
 static int prepare(writing *w, char *message, size_t room) {
     const op_page *p = w->page;
-    if (soa_expr_parse(p->text, p->vars, p->var_count, &w->given, message, room) != SOA_OK) return -1;
+    if (soa_expr_parse(p->text, p->vars, p->var_count, &w->given, message, room) != SOA_OK)
+        return -1;
     const soa_space from = soa_expr_domain(w->given);
     if (from == SOA_SPACE_ONE) {
         w->vector = soa_expr_scale(1, w->given);
     } else {
         const soa_expr *x = NULL;
-        w->applied = from == SOA_SPACE_JOINT ? "T" : from == SOA_SPACE_TIP ? "f0" : "x";
+        if (from == SOA_SPACE_JOINT) {
+            w->applied = "T";
+        } else if (from == SOA_SPACE_TIP) {
+            w->applied = "f0";
+        } else {
+            w->applied = "x";
+        }
         if (w->applied[0] == 'x') {
-            double *zero = calloc((size_t)soa_machine_space_size(p->machine, from) + 1, sizeof *zero);
-            if (zero && soa_machine_set_vector(p->machine, "x", from, zero) == SOA_OK) x = soa_expr_variable("x", from);
+            double *zero =
+                calloc((size_t)soa_machine_space_size(p->machine, from) + 1, sizeof *zero);
+            if (zero && soa_machine_set_vector(p->machine, "x", from, zero) == SOA_OK)
+                x = soa_expr_variable("x", from);
             free(zero);
         } else {
             x = soa_expr_leaf(w->applied);
@@ -601,26 +695,33 @@ int op_page_put(app_out *out, const op_page *page, char *message, size_t room) {
     message[0] = 0;
     int bad = prepare(&w, message, room);
     if (!bad) {
-        put_head(&w), put_expression(&w);
+        put_head(&w);
+        put_expression(&w);
         put_derivation(&w);
         bad = soa_plan_create(page->machine, w.better, &w.plan, message, room) != SOA_OK;
     }
     if (!bad) {
         bad = put_sweeps(&w);
-        put_count(&w), put_result(&w), put_factors(&w);
+        put_count(&w);
+        put_result(&w);
+        put_factors(&w);
         if (op_filter_in(w.given) || op_filter_in(w.better)) {
             out_format(out, "<h2 id=\"filter\">The filter and the smoother in it</h2>\n<p>%s</p>\n",
                        forward_dynamics(&w));
             op_filter_put(out);
         }
         out_format(out,
-                   "</main>\n<footer>libsoa %s. Conventions: docs/notation.md; the operators: docs/operators.md. R87, "
+                   "</main>\n<footer>libsoa %s. Conventions: docs/notation.md; the operators: "
+                   "docs/operators.md. R87, "
                    "RK88, RJK91 and FO00 are the papers named there.</footer>\n</body></html>\n",
                    soa_version());
     }
     if (bad && !message[0]) snprintf(message, room, "out of memory");
-    soa_plan_free(w.plan), svg_tree_free(w.tree);
-    soa_expr_free(w.given), soa_expr_free(w.vector), soa_expr_free(w.better);
+    soa_plan_free(w.plan);
+    svg_tree_free(w.tree);
+    soa_expr_free(w.given);
+    soa_expr_free(w.vector);
+    soa_expr_free(w.better);
     free(w.text);
     return bad ? -1 : 0;
 }

@@ -1,21 +1,27 @@
-/* Some states (one, or as many as there are lanes): in and out of tree coordinates, and the sweeps between. */
+/* Some states (one, or as many as there are lanes): in and out of tree coordinates, and the sweeps
+ * between. */
 typedef struct GEN(room) {
     body_work b[GEN_NB + 1];
     real c[6 * (GEN_NB + 1)], Rw[9 * (GEN_NB + 1)], pw[3 * (GEN_NB + 1)];
-    real sine[GEN_TQ + 4], cosine[GEN_TQ + 4], H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1], e[GEN_TV + 1],
-        x[GEN_TV + 1], S[6 * GEN_TV + 4];
+    real sine[GEN_TQ + 4], cosine[GEN_TQ + 4], H[6 * GEN_TV + 1], U[6 * GEN_TV + 1], D[GEN_ND + 1],
+        e[GEN_TV + 1], x[GEN_TV + 1], S[6 * GEN_TV + 4];
     real Y[GEN_NM * GEN_TV + 1], W[GEN_NM * GEN_NM + 1];
     real q[GEN_TQ + 1], v[GEN_TV + 1], a[GEN_TV + 1], out[GEN_TV + 1];
 } GEN(room);
-#define GEN_WORK(r)                                                                                               \
-    {                                                                                                             \
-        .b = r.b, .c = r.c, .sine = r.sine, .cosine = r.cosine, .H = r.H, .U = r.U, .D = r.D, .e = r.e, .x = r.x, \
-        .Rw = r.Rw, .pw = r.pw, .S = r.S, .Y = r.Y, .W = r.W                                                      \
+#define GEN_WORK(r)                                                                           \
+    {                                                                                         \
+        .b = r.b, .c = r.c, .sine = r.sine, .cosine = r.cosine, .H = r.H, .U = r.U, .D = r.D, \
+        .e = r.e, .x = r.x, .Rw = r.Rw, .pw = r.pw, .S = r.S, .Y = r.Y, .W = r.W              \
     }
-/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart; `out` or, where they are the caller's own, x. */
-SOAI_INLINE const real *GEN(load)(const double *x, long stride, int states, const gen_map *map, int n, int torque,
-                                  real *out) {
-    (void)stride, (void)states, (void)map, (void)n, (void)torque;
+/* Tree coordinates of SOAI_LANES states, `states` of them real, `stride` numbers apart; `out` or,
+ * where they are the caller's own, x. */
+SOAI_INLINE const real *GEN(load)(const double *x, long stride, int states, const gen_map *map,
+                                  int n, int torque, real *out) {
+    (void)stride;
+    (void)states;
+    (void)map;
+    (void)n;
+    (void)torque;
 #if GEN_NM == 0 && SOAI_LANES == 1
     (void)out;
     return x;
@@ -24,7 +30,8 @@ SOAI_INLINE const real *GEN(load)(const double *x, long stride, int states, cons
     return out;
 #else
     for (int t = 0; t < n; ++t) {
-        const double ratio = torque ? gen_leads[t] : map[t].ratio, offset = torque ? 0 : map[t].offset;
+        const double ratio = torque ? gen_leads[t] : map[t].ratio;
+        const double offset = torque ? 0 : map[t].offset;
 #if SOAI_LANES > 1
         for (int l = 0; l < SOAI_LANES; ++l)
             out[t][l] = ratio * x[stride * (l < states ? l : states - 1) + map[t].user] + offset;
@@ -55,12 +62,14 @@ SOAI_INLINE void GEN(store_torque)(const real *x, int states, double *out) {
     return;
 #endif
     for (int l = 0; l < states; ++l) {
-        for (int u = 0; u < GEN_NV; ++u) out[(long)GEN_NV * l + u] = 0;
+        for (int u = 0; u < GEN_NV; ++u)
+            out[(long)GEN_NV * l + u] = 0;
         for (int t = 0; t < GEN_TV; ++t)
             out[(long)GEN_NV * l + gen_map_v[t].user] += gen_map_v[t].ratio * GEN_AT(x[t], l);
     }
 }
-SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, const double *tau, double *qdd) {
+SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, const double *tau,
+                              double *qdd) {
     GEN(room) r;
     kernel_work w = GEN_WORK(r);
     const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);
@@ -70,7 +79,8 @@ SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, cons
     (void)states;
     return aba_fast(&gen_level, &w, tq, tv, ta, 0, qdd);
 #else
-#if GEN_NM == 0 /* what has been read makes room: torques for innovations, these for accelerations */
+/* what has been read makes room: torques for innovations, these for accelerations */
+#if GEN_NM == 0
     real *const out = w.e = r.a;
 #else
     real *const out = r.out;
@@ -80,7 +90,8 @@ SOAI_INLINE int GEN(fd_group)(int states, const double *q, const double *v, cons
     return bad;
 #endif
 }
-SOAI_INLINE int GEN(id_group)(int states, const double *q, const double *v, const double *a, double *tau) {
+SOAI_INLINE int GEN(id_group)(int states, const double *q, const double *v, const double *a,
+                              double *tau) {
     GEN(room) r;
     kernel_work w = GEN_WORK(r);
     const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);
@@ -102,7 +113,8 @@ SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double 
     kernel_work w = GEN_WORK(r);
     const real *tq = GEN(load)(q, GEN_NQ, states, gen_map_q, GEN_TQ, 0, r.q);
 #if GEN_NM == 0 && SOAI_LANES == 1
-    (void)states, (void)tree;
+    (void)states;
+    (void)tree;
     return GEN_MASS(&gen_level, &w, tq, M);
 #else
     GEN_MASS(&gen_level, &w, tq, tree);
@@ -112,11 +124,13 @@ SOAI_INLINE int GEN(mass_group)(int states, const double *q, real *tree, double 
 #endif
     for (int l = 0; l < states; ++l) {
         double *out = M + (long)GEN_NV * GEN_NV * l;
-        for (int j = 0; j < GEN_NV * GEN_NV; ++j) out[j] = 0;
+        for (int j = 0; j < GEN_NV * GEN_NV; ++j)
+            out[j] = 0;
         for (int i = 0; i < GEN_TV; ++i)
             for (int j = 0; j < GEN_TV; ++j)
                 out[GEN_NV * gen_map_v[i].user + gen_map_v[j].user] +=
-                    gen_map_v[i].ratio * gen_map_v[j].ratio * GEN_AT(tree[i > j ? GEN_TV * i + j : GEN_TV * j + i], l);
+                    gen_map_v[i].ratio * gen_map_v[j].ratio *
+                    GEN_AT(tree[i > j ? GEN_TV * i + j : GEN_TV * j + i], l);
     }
     return 0;
 #endif
