@@ -100,6 +100,13 @@ static void close_file(struct aiFileIO *io, struct aiFile *file) {
 const struct aiScene *soai_mesh_open(const char *path, int triangles, soa_report *report) {
     FILE *there = NULL;
     bool no_memory = false;
+    if (!soai_assimp_ready()) {
+        soai_report(report, SOA_E_FILE, -1, 0,
+                    "%.180s: meshes are read by assimp, which is not installed here "
+                    "(Debian: apt install libassimp5)",
+                    path);
+        return NULL;
+    }
     const char *why = open_regular(path, &there, &no_memory);
     if (why) {
         soai_report(report, no_memory ? SOA_E_MEMORY : SOA_E_FILE, -1, 0,

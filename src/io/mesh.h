@@ -1,6 +1,7 @@
 /* mesh.h  meshes in files, read by assimp. */
 #ifndef SOAI_MESH_H
 #define SOAI_MESH_H
+#include "assimp_calls.h"
 #include "soa/base.h"
 
 #include <assimp/cimport.h>

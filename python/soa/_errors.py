@@ -1,0 +1,116 @@
+"""What can go wrong, as exceptions.
+
+Every exception of this package is a `SoaError` with the C library's status.  It is also one of Python's own kinds, so that
+`except ValueError` catches a number that is wrong, `except OSError` a file that cannot be read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+class SoaError(Exception):
+    """A call of libsoa that failed.
+
+    `status` is the C name, for example `"SOA_E_HINGE_SINGULAR"`; `body` the number of the body at fault or -1; `line` the
+    line of the file or 0.
+    """
+
+    def __init__(self, text: str, status: str = "", body: int = -1, line: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
+        self.body = body
+        self.line = line
+
+
+class InputError(SoaError, ValueError):
+    """A number, name or definition that cannot be used."""
+
+
+class FileError(SoaError, OSError):
+    """A file that cannot be read or written, or that is not in the format expected."""
+
+
+class SingularError(SoaError, ArithmeticError):
+    """The answer is not determined: a joint moves no inertia, a system is singular, constraints contradict each other."""
+
+
+class ConvergenceError(SoaError, RuntimeError):
+    """An iteration that did not converge."""
+
+
+class OutOfMemoryError(SoaError, MemoryError):
+    """There was no memory."""
+
+
+STATUS_NAMES = [
+    "SOA_OK", "SOA_E_ARGUMENT", "SOA_E_NOT_FINITE", "SOA_E_QUATERNION", "SOA_E_MEMORY", "SOA_E_TREE", "SOA_E_NAME",
+    "SOA_E_JOINT", "SOA_E_FRAME", "SOA_E_INERTIA", "SOA_E_MIMIC", "SOA_E_HINGE_SINGULAR", "SOA_E_FORMAT", "SOA_E_VERSION",
+    "SOA_E_CHECKSUM", "SOA_E_FILE", "SOA_E_NO_CONVERGENCE", "SOA_E_SINGULAR", "SOA_E_INCONSISTENT", "SOA_E_BRANCHED",
+    "SOA_E_ORDER",
+]
+_KINDS: dict[str, type[SoaError]] = {
+    "SOA_E_MEMORY": OutOfMemoryError,
+    "SOA_E_HINGE_SINGULAR": SingularError,
+    "SOA_E_SINGULAR": SingularError,
+    "SOA_E_INCONSISTENT": SingularError,
+    "SOA_E_NO_CONVERGENCE": ConvergenceError,
+    "SOA_E_FORMAT": FileError,
+    "SOA_E_VERSION": FileError,
+    "SOA_E_CHECKSUM": FileError,
+    "SOA_E_FILE": FileError,
+}
+
+
+def status_name(status: int) -> str:
+    """The C name of a status."""
+    return STATUS_NAMES[status] if 0 <= status < len(STATUS_NAMES) else f"status {status}"
+
+
+def error(status: int, text: str, body: int = -1, line: int = 0) -> SoaError:
+    """The exception for a status."""
+    name = status_name(status)
+    return _KINDS.get(name, InputError)(text, name, body, line)
+
+
+def _not_finite(arguments: list[tuple[str, Any]]) -> str:
+    for name, array in arguments:
+        bad = np.argwhere(~np.isfinite(array))
+        if len(bad):
+            place = ", ".join(str(i) for i in bad[0])
+            return f"{name}[{place}] is {array[tuple(bad[0])]}: all numbers must be finite"
+    return "a number is not finite"
+
+
+def raise_call(model: Model, function: str, status: int, body: int, state: int,
+               arguments: list[tuple[str, Any]]) -> NoReturn:
+    """Raises the exception of a method of Model; called by the compiled part."""
+    from . import _c
+
+    name = status_name(status)
+    text: str = _c.soa_status_text(status).decode()
+    where = f" (state {state})" if state >= 0 else ""
+    if name == "SOA_E_NOT_FINITE":
+        text = _not_finite(arguments)
+    elif body > 0:
+        joint = model.body(body).joint
+        text = f"joint '{joint}': {text}"
+        if name == "SOA_E_QUATERNION":
+            text += "; Model.normalise(q) makes it so"
+    elif name == "SOA_E_QUATERNION":
+        text += "; Model.normalise(q) makes it so"
+    raise error(status, f"{function}{where}: {text}", body)
+
+
+def unknown_frame(model: Model, name: str) -> NoReturn:
+    """Raises the exception for a frame that does not exist; called by the compiled part."""
+    names = model.frame_names
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise InputError(f"the model has no frame '{name}'{hint} (Model.frame_names lists all {len(names)})", "SOA_E_NAME")

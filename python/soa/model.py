@@ -1,0 +1,621 @@
+"""Machines: trees of bodies, and everything that is computed on them."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, string_at
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _c, _core
+from ._call import Array, check, from_pointer, new_report, numbers, text, vector
+from .frames import Axes, Wrench, frame_matrix, frame_struct
+
+if TYPE_CHECKING:
+    from .constraints import Constraints
+    from .operators import Expr
+
+JOINT_TYPES = ("fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
+JointType = Literal["fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free"]
+Factor = Literal["L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*"]
+FACTORS: tuple[Factor, ...] = ("L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*")
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving body of a model, with its joint; from `Model.body`. Units: m, rad, kg, s."""
+
+    number: int
+    link: str
+    joint: str
+    type: str
+    parent: int
+    q: slice
+    v: slice
+    placement: Array
+    axis: Array
+    mass: float
+    com: Array
+    inertia: Array
+    lower: float
+    upper: float
+    max_speed: float
+    max_effort: float
+    damping: float
+    friction: tuple[float, float]
+    stiffness: float
+    rest: float
+    rotor_inertia: float
+    gear_ratio: float
+    mimic: int
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named frame of a model; from `Model.frame`."""
+
+    number: int
+    name: str
+    body: int
+    is_link: bool
+    placement: Array
+
+
+@dataclass(frozen=True)
+class Task:
+    """A frame and those of its six directions that are controlled, for `Model.operational_space`.
+
+    `rows` are numbers from 0 to 5: moments or turning about x, y, z, then forces or motion along x, y, z.
+    """
+
+    frame: str | int
+    axes: Axes = "world"
+    rows: Sequence[int] = (0, 1, 2, 3, 4, 5)
+
+
+@dataclass(frozen=True)
+class OperationalSpace:
+    """What `Model.operational_space` returns, r being the number of rows of all tasks together.
+
+    `force = inertia @ a + bias + gravity` gives the tasks the acceleration a; `tau = jacobian.T @ force + null @ tau0`.
+    """
+
+    jacobian: Array
+    inertia: Array
+    bias: Array
+    gravity: Array
+    consistent_inverse: Array
+    null: Array
+    rcond: float
+
+
+@dataclass(frozen=True)
+class InverseKinematics:
+    """An answer of `Model.inverse_kinematics`."""
+
+    q: Array
+    residual: float
+    steps: int
+    converged: bool
+
+
+def _read_options(floating: bool, ideal: bool) -> Any:
+    return _c.soa_read_options(bool(floating), bool(ideal))
+
+
+def _inertia(numbers6: Sequence[float]) -> Array:
+    xx, yy, zz, xy, xz, yz = numbers6
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+class Model(_core.Tree):
+    """A machine: bodies joined by joints to a tree, and the loops it brings along (`constraints`).
+
+    Models are immutable and may be used by any number of threads at once. Open one by name or from a file:
+
+    >>> import soa
+    >>> arm = soa.Model.open("arm7")
+    >>> arm.nq, arm.nv
+    (7, 7)
+    >>> qdd = arm.aba(arm.neutral(), None, None)   # falls under its weight
+    >>> qdd.shape
+    (7,)
+
+    Methods take and return float64 arrays: one state, shape `(nq,)`, or many, `(N, nq)`. Arrays that are C-contiguous are
+    used without a copy. `aba`, `rnea` and `mass` take float32 as well. Six-vectors are angular part first.
+    """
+
+    _keep: object
+    _loops: Any
+    spec: str
+
+    # --- making models ------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _adopt(cls, pointer: Any, spec: str = "", loops: Any = None) -> Model:
+        address = cast(pointer, c_void_p).value
+        assert address is not None
+        model = cls(address, True)
+        model.spec = spec
+        model._keep = None
+        model._loops = loops
+        if loops is not None:
+            weakref.finalize(model, _c.soa_constraint_list_free, byref(loops))
+        return model
+
+    @classmethod
+    def open(cls, spec: str | os.PathLike[str], floating: bool = False, ideal: bool = False) -> Model:
+        """Opens a URDF file, a saved model, or a shipped model by name (`soa.stock_models()` lists them).
+
+        floating: put a free joint named "root" under the root link.
+        ideal: no friction, springs or rotors; mimic joints move independently.
+
+        >>> import soa
+        >>> soa.Model.open("puma560").nv
+        6
+        """
+        pointer = POINTER(_c.soa_model)()
+        loops = _c.soa_constraint_list()
+        report = new_report()
+        options = _read_options(floating, ideal)
+        check(_c.soa_model_open(os.fsencode(spec), byref(options), byref(pointer), byref(loops), byref(report)), report)
+        return cls._adopt(pointer, os.fspath(spec), loops)
+
+    @classmethod
+    def from_urdf(cls, urdf: str, floating: bool = False, ideal: bool = False, directory: str | None = None) -> Model:
+        """Reads a URDF from a string. Relative names of meshes start from `directory`."""
+        data = urdf.encode()
+        source = _c.soa_urdf_source(data, len(data), b"(string)", os.fsencode(directory) if directory else None)
+        pointer = POINTER(_c.soa_model)()
+        loops = _c.soa_constraint_list()
+        report = new_report()
+        options = _read_options(floating, ideal)
+        check(_c.soa_urdf_parse(byref(source), byref(options), byref(pointer), byref(loops), byref(report)), report)
+        return cls._adopt(pointer, "", loops)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Model:
+        """The model of `to_bytes`."""
+        room = (len(data) + 63) // 64 * 64
+        buffer = create_string_buffer(room + 64)
+        start = -(-cast(buffer, c_void_p).value // 64) * 64  # type: ignore[operator]
+        offset = start - cast(buffer, c_void_p).value  # type: ignore[operator]
+        buffer[offset:offset + len(data)] = data  # type: ignore[assignment]
+        pointer = POINTER(_c.soa_model)()
+        report = new_report()
+        check(_c.soa_model_from_bytes(c_void_p(start), len(data), byref(pointer), byref(report)), report)
+        model = cls(start, False)
+        model.spec = ""
+        model._loops = None
+        model._keep = buffer
+        return model
+
+    def to_bytes(self) -> bytes:
+        """The whole model as bytes, to be stored or sent; `Model.from_bytes` reads them. Loops are not included."""
+        return string_at(self._address, _c.soa_model_bytes(self._pointer))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves the model as a file (.soam) that `Model.open` reads. Loops are not included."""
+        report = new_report()
+        check(_c.soa_model_save(self._pointer, os.fsencode(path), byref(report)), report)
+
+    def __reduce__(self) -> Any:
+        return Model.from_bytes, (self.to_bytes(),)
+
+    def with_gravity(self, gravity: ArrayLike) -> Model:
+        """The same model with another gravity, m/s^2."""
+        g = vector("gravity", gravity, 3)
+        pointer = POINTER(_c.soa_model)()
+        check(_c.soa_model_with_gravity(self._pointer, numbers(g), byref(pointer)))
+        return Model._adopt(pointer)
+
+    def without_losses(self, friction: bool = True, springs: bool = False) -> Model:
+        """The same model without friction, springs or both; rotors and mimic joints stay."""
+        bits = friction * _c.SOA_FRICTION + springs * _c.SOA_SPRINGS
+        pointer = POINTER(_c.soa_model)()
+        check(_c.soa_model_without_losses(self._pointer, bits, byref(pointer)))
+        return Model._adopt(pointer)
+
+    # --- what is in a model -------------------------------------------------------------------------------------------
+
+    @property
+    def _pointer(self) -> Any:
+        return cast(c_void_p(self._address), POINTER(_c.soa_model))
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return text(_c.soa_model_name(self._pointer))
+
+    @property
+    def gravity(self) -> Array:
+        """Gravity, m/s^2."""
+        g = np.zeros(3)
+        _c.soa_model_gravity(self._pointer, numbers(g))
+        return g
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of the moving bodies, kg."""
+        return float(_c.soa_model_mass(self._pointer))
+
+    def body(self, number: int) -> Body:
+        """A body by number, 1 to `body_count`, parents first."""
+        info = _c.soa_body_info()
+        if _c.soa_model_body(self._pointer, number, byref(info)) != _c.SOA_OK:
+            raise IndexError(f"body {number}: the model has bodies 1 to {self.body_count}")
+        return Body(
+            number=number, link=text(info.link), joint=text(info.joint), type=JOINT_TYPES[info.type], parent=info.parent,
+            q=slice(info.q_index, info.q_index + info.nq) if info.nq else slice(0, 0),
+            v=slice(info.v_index, info.v_index + info.nv) if info.nv else slice(0, 0),
+            placement=frame_matrix(info.placement), axis=np.array(info.axis[:]), mass=info.mass, com=np.array(info.com[:]),
+            inertia=_inertia(info.inertia[:]), lower=info.lower, upper=info.upper, max_speed=info.max_speed,
+            max_effort=info.max_effort, damping=info.damping, friction=(info.friction_positive, info.friction_negative),
+            stiffness=info.stiffness, rest=info.rest, rotor_inertia=info.rotor_inertia, gear_ratio=info.gear_ratio,
+            mimic=info.mimic)
+
+    @property
+    def bodies(self) -> list[Body]:
+        """All bodies, parents first."""
+        return [self.body(i) for i in range(1, self.body_count + 1)]
+
+    def joint(self, name: str) -> Body:
+        """The body whose joint has that name.
+
+        >>> import soa
+        >>> soa.Model.open("puma560").joint("joint2").v
+        slice(1, 2, None)
+        """
+        number = _c.soa_model_find_joint(self._pointer, name.encode())
+        if number < 0:
+            import difflib
+
+            near = difflib.get_close_matches(name, self.joint_names, 1)
+            hint = f"; did you mean '{near[0]}'?" if near else ""
+            raise KeyError(f"the model has no joint '{name}'{hint}")
+        return self.body(number)
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints that move, in the order of the bodies."""
+        return [body.joint for body in self.bodies]
+
+    @property
+    def frame_count(self) -> int:
+        """Number of frames: the world, links, extra frames."""
+        return int(_c.soa_model_frame_count(self._pointer))
+
+    def frame(self, frame: str | int) -> Frame:
+        """A frame by name or number; 0 is the world."""
+        number = self.find_frame(frame)
+        info = _c.soa_frame_info()
+        check(_c.soa_model_frame(self._pointer, number, byref(info)), None, f"frame {frame}")
+        return Frame(number, text(info.name), info.body, bool(info.is_link), frame_matrix(info.placement))
+
+    @property
+    def frame_names(self) -> list[str]:
+        """Names of all frames, by number."""
+        info = _c.soa_frame_info()
+        names = []
+        for number in range(self.frame_count):
+            _c.soa_model_frame(self._pointer, number, byref(info))
+            names.append(text(info.name))
+        return names
+
+    def find_frame(self, frame: str | int) -> int:
+        """The number of a frame given by name or number."""
+        from ._errors import unknown_frame
+
+        if isinstance(frame, str):
+            number = int(_c.soa_model_find_frame(self._pointer, frame.encode()))
+            if number < 0:
+                unknown_frame(self, frame)
+            return number
+        if not 0 <= frame < self.frame_count:
+            raise IndexError(f"frame {frame}: the model has frames 0 (the world) to {self.frame_count - 1}")
+        return int(frame)
+
+    def _by_coordinate(self, field: str) -> Array:
+        values = np.zeros(self.nv)
+        for body in self.bodies:
+            values[body.v] = getattr(body, field)
+        return values
+
+    @property
+    def lower(self) -> Array:
+        """Lower position limits, one number for each degree of freedom; -inf: none."""
+        return self._by_coordinate("lower")
+
+    @property
+    def upper(self) -> Array:
+        """Upper position limits."""
+        return self._by_coordinate("upper")
+
+    @property
+    def max_speed(self) -> Array:
+        """Speed limits, rad/s or m/s."""
+        return self._by_coordinate("max_speed")
+
+    @property
+    def max_effort(self) -> Array:
+        """Effort limits, N m or N."""
+        return self._by_coordinate("max_effort")
+
+    def inertial_parameters(self) -> Array:
+        """The parameters pi of the regressor, 10 for each body: m, m c (3), inertia about the body's origin xx yy zz xy xz yz."""
+        pi = np.zeros(10 * self.body_count)
+        check(_c.soa_model_inertial_parameters(self._pointer, numbers(pi)))
+        return pi
+
+    def neutral(self) -> Array:
+        """The neutral configuration: zeros and unit quaternions."""
+        q = np.zeros(self.nq)
+        _c.soa_q_neutral(self._pointer, numbers(q))
+        return q
+
+    def random(self, rng: np.random.Generator | None = None) -> Array:
+        """A random configuration: within limits where a joint has them, otherwise angles up to pi and lengths up to 1 m.
+
+        >>> import numpy as np, soa
+        >>> soa.Model.open("arm7").random(np.random.default_rng(1)).shape
+        (7,)
+        """
+        rng = rng or np.random.default_rng()
+        low, high = self.lower, self.upper
+        step = np.zeros(self.nv)
+        for body in self.bodies:
+            size = body.v.stop - body.v.start
+            reach = 1.0 if body.type == "prismatic" else np.pi
+            if size == 1 and np.isfinite(low[body.v]).all() and np.isfinite(high[body.v]).all():
+                step[body.v] = rng.uniform(low[body.v], high[body.v])
+            else:
+                step[body.v] = rng.uniform(-reach, reach, size)
+        return self.integrate(self.neutral(), step, 1.0)
+
+    @property
+    def constraints(self) -> Constraints:
+        """The loops and other constraints that the model brings along, ready to be used.
+
+        >>> import soa
+        >>> [c.name for c in soa.Model.open("four-bar").constraints]
+        ['closing']
+        """
+        from .constraints import Constraints
+
+        return Constraints._of_model(self)
+
+    def __repr__(self) -> str:
+        return f"<soa.Model '{self.name}': {self.body_count} bodies, nq {self.nq}, nv {self.nv}>"
+
+    # --- operational space, inverse kinematics ------------------------------------------------------------------------
+
+    def operational_space(self, q: ArrayLike, v: ArrayLike | None, tasks: str | int | Task | Sequence[str | int | Task],
+                          damping: float = 0.0) -> OperationalSpace:
+        """Khatib's operational space of one or several tasks, without forming M or its inverse: O(n) a row.
+
+        damping > 0 gives an answer near singular tasks too; 0 refuses them with `SingularError`.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> arm.operational_space(arm.neutral() + 0.3, None, "link7").inertia.shape
+        (6, 6)
+        """
+        if isinstance(tasks, (str, int, Task)):
+            tasks = [tasks]
+        made = [task if isinstance(task, Task) else Task(task) for task in tasks]
+        array = (_c.soa_task * len(made))()
+        rows = 0
+        for slot, task in zip(array, made):
+            bits = sum(1 << row for row in set(task.rows))
+            if not task.rows or min(task.rows) < 0 or max(task.rows) > 5:
+                raise ValueError(f"rows of a task are {tuple(task.rows)}, expected numbers from 0 to 5")
+            slot.frame, slot.axes, slot.rows = self.find_frame(task.frame), _axes(task.axes), bits
+            rows += len(set(task.rows))
+        qv, vv = vector("q", q, self.nq), vector("v", v, self.nv)
+        nv = self.nv
+        out = {"jacobian": np.zeros((rows, nv)), "lambda": np.zeros((rows, rows)), "mu": np.zeros(rows),
+               "p": np.zeros(rows), "jbar": np.zeros((nv, rows)), "null": np.zeros((nv, nv))}
+        results = _c.soa_operational(**{name: numbers(array) for name, array in out.items()})
+        given = _c.soa_operational_input(numbers(qv), numbers(vv), array, len(made), damping)
+        size = _c.soa_operational_space_size(self._pointer, len(made))
+        memory = create_string_buffer(size + 64)
+        start = -(-cast(memory, c_void_p).value // 64) * 64  # type: ignore[operator]
+        rcond = np.zeros(1)
+        with self._work() as work:
+            check(_c.soa_operational_space(self._pointer, work, byref(given), c_void_p(start), size, byref(results),
+                                           numbers(rcond)), None, "operational_space")
+        return OperationalSpace(out["jacobian"], out["lambda"], out["mu"], out["p"], out["jbar"], out["null"],
+                                float(rcond[0]))
+
+    def inverse_kinematics(self, frame: str | int, target: ArrayLike, q0: ArrayLike | None = None, *,
+                           position_only: bool = False, tolerance: float = 1e-9, most_steps: int = 200,
+                           ignore_limits: bool = False) -> InverseKinematics:
+        """A configuration that places `frame` at `target`, a 4 x 4 pose in the world, starting from `q0`.
+
+        Levenberg-Marquardt steps by O(n) recursions. Within joint limits. `converged` is False where no configuration was
+        found from this start: another start may help.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> goal = arm.pose(arm.neutral() + 0.4, "link7")
+        >>> arm.inverse_kinematics("link7", goal).converged
+        True
+        """
+        q = self.neutral() if q0 is None else np.array(vector("q0", q0, self.nq))
+        goal = _c.soa_ik_target()
+        goal.tip.frame = self.find_frame(frame)
+        goal.tip.angular = 0.0 if position_only else 1.0
+        goal.tip.linear = 1.0
+        goal.pose = frame_struct(target)
+        options = _c.soa_ik_options(most_steps, tolerance, bool(ignore_limits))
+        result = _c.soa_ik_result()
+        work = POINTER(_c.soa_tip_work)()
+        check(_c.soa_tip_work_create(self._pointer, byref(work)))
+        try:
+            status = _c.soa_inverse_kinematics(self._pointer, work, byref(goal), 1, byref(options), numbers(q), byref(result))
+        finally:
+            _c.soa_tip_work_free(work)
+        if status != _c.SOA_E_NO_CONVERGENCE:
+            check(status, None, "inverse_kinematics")
+        return InverseKinematics(q, result.residual, result.steps, status == _c.SOA_OK)
+
+    def mass_factor_mul(self, q: ArrayLike, factor: Factor, x: ArrayLike) -> Array:  # type: ignore[override]
+        """A factor of the mass matrix M = L D L* (RJK91 (11) to (13)) times a vector: `"L"` is I + H phi K, `"root"` D^1/2.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> arm.mass_factor_mul(arm.neutral(), "inv(root)", [1.0] * 7).shape
+        (7,)
+        """
+        if factor not in FACTORS:
+            raise ValueError(f"factor is {factor!r}, expected one of {', '.join(FACTORS)}")
+        return super().mass_factor_mul(q, FACTORS.index(factor), x)
+
+    # --- the papers' other forms --------------------------------------------------------------------------------------
+
+    def smoother(self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None,
+                 wrenches: Sequence[Wrench] = ()) -> list[Smoothed]:
+        """R87's filter and smoother, (35) to (47): what it knows at the joint of each body, in the order of the bodies.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> joints = arm.smoother(arm.neutral())
+        >>> joints[6].gain.shape   # Kalman gain G of the last joint
+        (6, 1)
+        """
+        qv, vv, tv = vector("q", q, self.nq), vector("v", v, self.nv), vector("tau", tau, self.nv)
+        array = wrench_array(self, wrenches)
+        results = []
+        with self._work() as work:
+            check(_c.soa_smoother(self._pointer, work, numbers(qv), numbers(vv), numbers(tv), array, len(wrenches)), None,
+                  "smoother")
+            for number in range(1, self.body_count + 1):
+                out = _c.soa_smoothed()
+                check(_c.soa_smoother_read(self._pointer, work, number, byref(out)))
+                plus, minus, smoothed = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
+                check(_c.soa_smoother_covariance(self._pointer, work, number, numbers(plus), numbers(minus),
+                                                 numbers(smoothed)))
+                results.append(_smoothed(self.body(number), out, plus, minus, smoothed))
+        return results
+
+    def op(self, expr: str | Expr, q: ArrayLike | None = None, v: ArrayLike | None = None, tau: ArrayLike | None = None,
+           a: ArrayLike | None = None, tips: Sequence[str | int] | None = None, f0: ArrayLike | None = None,
+           wrenches: Sequence[Wrench] = (), **values: ArrayLike) -> Array:
+        """The value of an operator expression at a state: a vector by O(n) sweeps, an operator as its dense matrix.
+
+        `v` is the papers' thd, `a` thdd, `tau` T. Other names in the expression are keyword arguments, vectors of joints.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> q = arm.neutral() + 0.2
+        >>> abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12
+        True
+        """
+        from .operators import Machine
+
+        return Machine(self, tips).evaluate(expr, q=q, v=v, a=a, tau=tau, f0=f0, wrenches=wrenches, **values)
+
+    # --- work spaces for calls through ctypes -------------------------------------------------------------------------
+
+    def _work(self) -> _Work:
+        return _Work(self)
+
+
+class _Work:
+    """A work space for one call."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._pointer = POINTER(_c.soa_work)()
+
+    def __enter__(self) -> Any:
+        check(_c.soa_work_create(self._model._pointer, byref(self._pointer)))
+        return self._pointer
+
+    def __exit__(self, *_: object) -> None:
+        _c.soa_work_free(self._pointer)
+
+
+def _axes(axes: str) -> int:
+    if axes not in ("world", "body"):
+        raise ValueError(f"axes is {axes!r}, expected 'world' or 'body'")
+    return int(_c.SOA_AXES_WORLD if axes == "world" else _c.SOA_AXES_BODY)
+
+
+def wrench_array(model: Model, wrenches: Sequence[Wrench]) -> Any:
+    """The wrenches as an array of soa_wrench."""
+    array = (_c.soa_wrench * max(1, len(wrenches)))()
+    for slot, wrench in zip(array, wrenches):
+        value = vector("value of a wrench", wrench.value, 6)
+        assert value is not None
+        slot.frame, slot.axes, slot.value[:] = model.find_frame(wrench.frame), _axes(wrench.axes), value.tolist()
+    return array
+
+
+@dataclass(frozen=True)
+class Smoothed:
+    """R87's filter and smoother at the joint of one body, in the body's axes; "minus" is the body's own side.
+
+    Numbers in brackets are R87's equations.
+    """
+
+    joint: str
+    H: Array
+    b: Array
+    n: Array
+    z_minus: Array
+    P_minus: Array
+    D: Array
+    gain: Array
+    tau: Array
+    innovation: Array
+    z_plus: Array
+    residual: Array
+    P_plus: Array
+    lambda_plus: Array
+    acceleration: Array
+    lambda_minus: Array
+    x_minus: Array
+    x_plus: Array
+    delta_plus: Array
+    delta_minus: Array
+    S: Array
+
+
+def _smoothed(body: Body, out: Any, plus: Array, minus: Array, smoothed: Array) -> Smoothed:
+    n = out.nv
+
+    def take(field: str, *shape: int) -> Array:
+        return np.array(getattr(out, field)[:int(np.prod(shape))]).reshape(shape)
+
+    return Smoothed(
+        joint=body.joint, H=take("H", n, 6), b=take("b", 6), n=take("n", 6), z_minus=take("z_minus", 6),
+        P_minus=take("P_minus", 6, 6), D=take("D", n, n), gain=take("gain", 6, n), tau=take("tau", n),
+        innovation=take("innovation", n), z_plus=take("z_plus", 6), residual=take("residual", n),
+        P_plus=take("P_plus", 6, 6), lambda_plus=take("lambda_plus", 6), acceleration=take("acceleration", n),
+        lambda_minus=take("lambda_minus", 6), x_minus=take("x_minus", 6), x_plus=take("x_plus", 6), delta_plus=plus,
+        delta_minus=minus, S=smoothed)
+
+
+def stock_models() -> dict[str, str]:
+    """Names of the shipped models, and what they are.
+
+    >>> import soa
+    >>> "arm7" in soa.stock_models()
+    True
+    """
+    found = {}
+    index = 0
+    while (name := _c.soa_stock_model_name(index)) is not None:
+        found[text(name)] = text(_c.soa_stock_model_text(index))
+        index += 1
+    return found
+
+
+__all__ = ["Body", "Frame", "InverseKinematics", "Model", "OperationalSpace", "Smoothed", "Task", "stock_models",
+           "wrench_array", "c_int", "from_pointer"]
