@@ -12,6 +12,7 @@
 #ifndef SOA_BASE_H
 #define SOA_BASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

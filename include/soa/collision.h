@@ -99,7 +99,7 @@ SOA_API soa_status soa_shape_bounds(const soa_shape *shape, const soa_frame *pos
  * a pair matters.  Writes the pairs (i < j) whose boxes meet, at most `most`; *found is how many
  * there are, also where that is more (then SOA_OK too: call again with room for all).  pairs NULL
  * with most 0: only counts.  SOA_E_NOT_FINITE: a box whose low is above its high, or NaN. */
-typedef int soa_pair_wanted_fn(void *user, int i, int j);
+typedef bool soa_pair_wanted_fn(void *user, int i, int j);
 SOA_API soa_status soa_bounds_pairs(const soa_bounds *bounds, int count, int *order,
                                     soa_pair_wanted_fn *wanted, void *user, int (*pairs)[2],
                                     int most, int *found);

@@ -68,7 +68,7 @@ typedef struct soa_constraint_def {
     double coefficient[SOA_RATIO_TERMS];
     int row_count; /* VELOCITY: 1 to 6 */
     double rows[6][6];
-    int rows_in_frame2; /* VELOCITY: nonzero: rows are in the axes of frame 2 (a skate), else of
+    bool rows_in_frame2; /* VELOCITY: true: rows are in the axes of frame 2 (a skate), else of
                          * frame 1 */
     soa_drive_fn
         *drive; /* DISTANCE, RATIO, PLANE: replaces value by a function of time; NULL: constant */
@@ -93,7 +93,8 @@ SOA_API soa_status soa_loop_coordinates(const soa_model *model, soa_work *work,
  * 1,000,000 and 20,000.  dense: room for the dense methods too, O((nv + rows)^2); nv + rows then at
  * most 30,000. */
 typedef struct soa_constraint_capacity {
-    int constraints, rows, dense;
+    int constraints, rows;
+    bool dense;
 } soa_constraint_capacity;
 
 /* Ask for the size (0: no such capacity), give the memory (aligned to 64 bytes, else SOA_E_MEMORY),
@@ -127,7 +128,7 @@ SOA_API soa_status soa_linkage_tree_constrain(const soa_linkage_tree *tree,
                                               soa_constraints *constraints, soa_report *report);
 /* Off: it has no rows and its cut joint no forces; it keeps its number, its room and its
  * settings. */
-SOA_API soa_status soa_constraints_switch(soa_constraints *constraints, int number, int on);
+SOA_API soa_status soa_constraints_switch(soa_constraints *constraints, int number, bool on);
 /* Torques and forces on the free coordinates of a cut joint (FO00 (19)'s tau_a), one number for
  * each of its nv; they act until they are set again.  The coordinates are those of a joint of the
  * tree between place1 and place2 (docs/notation.md). */
@@ -194,8 +195,8 @@ typedef struct soa_closed_options {
     int rank_most;         /* > 0: rows beyond this rank count as redundant; for states off the
                             * constraints, where rows that repeat others no longer quite do.
                             * default 0: no bound */
-    int brief;             /* nonzero: the report names no redundant rows, which saves time; default
-                            * 0 */
+    bool brief;            /* true: the report names no redundant rows, which saves time; default
+                            * false */
 } soa_closed_options;
 SOA_API soa_closed_options soa_closed_options_default(void);
 

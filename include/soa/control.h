@@ -220,7 +220,7 @@ typedef struct soa_frame_law {
     double stiffness[6], damping[6]; /* along and about the goal's axes, angular first */
     double max_force, max_torque;    /* of the wrench asked for: it is scaled down as a whole; 0: no
                                       * bound */
-    int plain;                       /* IMPEDANCE: nonzero: no compensation added (several hands,
+    bool plain;                      /* IMPEDANCE: true: no compensation added (several hands,
                                       * one compensation) */
 } soa_frame_law;
 SOA_API soa_frame_law soa_frame_law_default(int frame, int relative_to); /* all else 0 */
@@ -343,11 +343,11 @@ typedef struct soa_coordination {
     double max_force, max_torque; /* of the object's wrench, scaled as a whole; 0: no bound */
     double follow_stiffness[2], follow_damping[2]; /* angular, linear: each hand stays with the
                                                     * object (grasp poses) */
-    int has_grasp;                                 /* nonzero: `grasp` are given; else
+    bool has_grasp;                                /* true: `grasp` are given; else
                                                     * follow_stiffness is not used */
     soa_frame grasp[SOA_HANDS];                    /* of each hand in the object's frame, when it
                                                     * took hold */
-    int plain;                                     /* PASSIVE: no compensation added */
+    bool plain;                                    /* PASSIVE: no compensation added */
     double damping_of_lambda;                      /* LINEARISING: as
                                                     * soa_operational_options.damping */
 } soa_coordination;
@@ -413,7 +413,7 @@ SOA_API soa_status soa_path_pose_from_motion(const soa_motion *from, const soa_f
 
 typedef struct soa_path_limits {
     const double *speed, *acceleration; /* nv numbers, > 0; NULL: the model's max_speed; none */
-    int effort;                         /* nonzero: |tau| of inverse dynamics within the model's
+    bool effort;                        /* true: |tau| of inverse dynamics within the model's
                                          * max_effort */
 } soa_path_limits;
 /* Shortest time for the joint path within the limits (effort: at 69 samples, by bisection on the
@@ -433,7 +433,7 @@ SOA_API soa_status soa_path_pose_profile(const soa_frame *from, const soa_frame 
 enum { SOA_SIGNAL_PHASE_TIME = -1, SOA_PHASE_CONDITIONS = 64 };
 typedef struct soa_supervisor_condition {
     int signal; /* index into the signals, or SOA_SIGNAL_PHASE_TIME */
-    int above;  /* nonzero: signal > value, else signal < value; NaN is neither */
+    bool above; /* true: signal > value, else signal < value; NaN is neither */
     double value;
     double hold; /* s for which it must have been so without a break; 0: now */
 } soa_supervisor_condition;
@@ -475,13 +475,13 @@ SOA_API soa_status soa_supervisor_start(const soa_supervisor *supervisor,
  * transition.  changed may be NULL; the new phase's time is 0 at this sample. */
 SOA_API soa_status soa_supervisor_tick(const soa_supervisor *supervisor,
                                        soa_supervisor_state *state, const double *signals,
-                                       double dt, int *changed);
+                                       double dt, bool *changed);
 /* Bumpless switching of n torques: at the sample of a change `offset` (the caller's n numbers, part
  * of what a checkpoint keeps) becomes last - tau, afterwards tau gets (1 - quintic(time / blend))
  * offset added.  last: torques of the sample before, read at a change only (NULL otherwise).  tau
  * is in and out.  Call it once after each tick, with tau of the new phase's laws. */
 SOA_API soa_status soa_supervisor_blend(const soa_supervisor *supervisor,
-                                        const soa_supervisor_state *state, int changed, int n,
+                                        const soa_supervisor_state *state, bool changed, int n,
                                         const double *last, double *offset, double *tau);
 /* Graphviz text of phases and transitions; length (may be NULL): bytes needed with the final zero.
  * SOA_E_MEMORY: text is too short, nothing is written but length.  text NULL with size 0 asks for

@@ -21,10 +21,10 @@ extern "C" {
 #endif
 
 /* q arrives with its primary numbers filled in (nq numbers, the model's order); the function writes
- * the others.  They are NaN before; primary ones must stay.  Nonzero: there is no such position
+ * the others.  They are NaN before; primary ones must stay.  True: there is no such position
  * (SOA_E_SINGULAR).  Numbers that are not finite mean the same.  It knows no time: drives need
  * constraints. */
-typedef int soa_embedding_fn(void *user, soa_taylor *q);
+typedef bool soa_embedding_fn(void *user, soa_taylor *q);
 
 typedef struct soa_embedding_def {
     const unsigned char *primary; /* nv numbers, nonzero: primary */

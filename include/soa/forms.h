@@ -103,8 +103,8 @@ enum {
 typedef struct soa_boundary {
     int given;               /* two of the above; 0 means SOA_BASE_ACCELERATION | SOA_TIP_FORCE;
                               * stays as it is */
-    int torques;             /* 0: joint accelerations given, torques asked for (inverse dynamics);
-                              * 1: the converse */
+    bool torques;            /* false: joint accelerations are given, torques found (inverse
+                              * dynamics); true: the converse */
     int tip;                 /* frame of the tip; 0 (the world): none, with SOA_TIP_FORCE only */
     double base_velocity[6]; /* of the base link */
     double base_inertia[10]; /* of the base link, about its origin: m, m c, I xx yy zz xy xz yz;
@@ -241,7 +241,7 @@ typedef struct soa_ik_target {
 typedef struct soa_ik_options { /* zeros: the defaults */
     int most_steps;             /* 200 */
     double tolerance;           /* 1e-9, of the residual */
-    int ignore_limits;
+    bool ignore_limits;
 } soa_ik_options;
 typedef struct soa_ik_result {
     double residual; /* root of the sum of squares of weighted errors: rotation vectors in rad,

@@ -66,7 +66,7 @@ typedef struct soa_linkage_def {
     const soa_edge_def *joints;
     int frame_count;
     const soa_frame_def *frames;
-    int ideal; /* as in soa_model_def; cut joints do not rub then either */
+    bool ideal; /* as in soa_model_def; cut joints do not rub then either */
 } soa_linkage_def;
 /* Without mass; places identity, joints as soa_joint_default, SOA_EDGE_ANY; gravity 0 0 -9.81, no
  * frames. */
@@ -90,7 +90,7 @@ typedef struct soa_loop_def {
 /* What became of a joint of the graph. */
 typedef struct soa_edge_place {
     int link;     /* link of the tree that it carries, 0: it was cut              */
-    int reversed; /* nonzero: used from link 2 to link 1, see soa_joint_reverse   */
+    bool reversed; /* true: used from link 2 to link 1, see soa_joint_reverse   */
     int loop;     /* number among the loops, -1: not cut                          */
 } soa_edge_place;
 

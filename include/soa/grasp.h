@@ -45,8 +45,8 @@ typedef struct soa_contact_def {
     int arm, object;                   /* frames of the model; 0, the world, may stand for either */
     soa_frame place_arm, place_object; /* the contact in those frames; where it is closed their axes
                                         * agree but for the free directions.  Default identity */
-    int axes_on_arm;                   /* nonzero: axes of the arm's place, point of the object's */
-    int one_sided;   /* nonzero: holds only while pressed together (soa_grasp_check_contacts) */
+    bool axes_on_arm;                  /* true: axes of the arm's place, point of the object's */
+    bool one_sided;  /* true: holds only while pressed together (soa_grasp_check_contacts) */
     double friction; /* tangential force <= friction * normal force; default infinity */
     double torsion;  /* m: moment about the normal <= torsion * normal force; default infinity */
     double patch;    /* m: moments about x, y <= patch * normal force; default infinity */
@@ -72,7 +72,7 @@ SOA_API void soa_grasp_free(soa_grasp *grasp); /* only for create */
 SOA_API soa_status soa_grasp_add(soa_grasp *grasp, const soa_contact_def *def, int *number,
                                  soa_report *report);
 SOA_API soa_status soa_grasp_remove(soa_grasp *grasp, int number);
-SOA_API soa_status soa_grasp_switch(soa_grasp *grasp, int number, int on);
+SOA_API soa_status soa_grasp_switch(soa_grasp *grasp, int number, bool on);
 /* Its definition (def may be NULL: whether there is such a contact), and the model. */
 SOA_API soa_status soa_grasp_get_contact(const soa_grasp *grasp, int number, soa_contact_def *def);
 SOA_API const soa_model *soa_grasp_model(const soa_grasp *grasp);
@@ -141,7 +141,7 @@ SOA_API soa_grasp_options soa_grasp_options_default(void);
 typedef struct soa_grasp_report {
     soa_grasp_method method; /* that was used */
     int rows, rank;          /* of T'Omega T */
-    int least_norm;   /* warning: rank < rows, the forces are those of least norm; accelerations are
+    bool least_norm;  /* warning: rank < rows, the forces are those of least norm; accelerations are
                        * unique */
     double condition; /* estimate, of the scaled T'Omega T on its independent rows */
     double residual;  /* part of the right side of (4.9d) outside the image of Omega, relative */

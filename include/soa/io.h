@@ -53,8 +53,8 @@ SOA_API soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, 
 /* The same from memory. */
 SOA_API soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, void *user,
                                       int *errors, int *warnings, soa_report *report);
-/* 1 if the text begins as XML does: a byte order mark or none, white space, '<'. */
-SOA_API int soa_urdf_begins_as_xml(const char *text, size_t length);
+/* True if the text begins as XML does: a byte order mark or none, white space, '<'. */
+SOA_API bool soa_urdf_begins_as_xml(const char *text, size_t length);
 
 /* How the links of a URDF look, for drawing: its <visual> elements; those of <collision> where the
  * file has no <visual>.  A mesh is STL, OBJ, DAE, PLY or GLB, one shape for each of its materials:
@@ -65,8 +65,8 @@ typedef struct soa_urdf_shape {
     const char *link;
     soa_frame place; /* in the link's frame */
     soa_shape shape; /* SPHERE, CAPSULE, BOX, CYLINDER, or a mesh */
-    int is_mesh;
-    int has_colour;
+    bool is_mesh;
+    bool has_colour;
     double colour[4]; /* red, green, blue, how opaque: 0 to 1 */
 } soa_urdf_shape;
 typedef struct soa_urdf_shape_list {

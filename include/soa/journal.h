@@ -97,7 +97,7 @@ typedef struct soa_journal_state {
     int64_t samples, events, checkpoints;
     int64_t bytes; /* of the file when all is written out                                */
     double safe;   /* time of the last checkpoint that the disk has; NaN: none yet       */
-    int pending;   /* 1: an older file still has the name; it is replaced when something is written
+    bool pending;  /* true: an older file still has the name; it is replaced when something is written
                     * out */
 } soa_journal_state;
 SOA_API void soa_journal_get_state(const soa_journal *journal, soa_journal_state *state);
@@ -118,7 +118,7 @@ typedef struct soa_log_info {
     int64_t samples, events, checkpoints;
     double first, last; /* times of the first and the last sample; NaN: no samples           */
     double checkpoint;  /* time of the last checkpoint; NaN: none                            */
-    int complete;       /* nonzero: the writer closed it                                     */
+    bool complete;      /* true: the writer closed it                                     */
     int64_t bytes;      /* up to the end of the last good record                             */
     int64_t torn;       /* bytes after it: a record still being written, or a killed writer's;
                          * ignored */
@@ -129,9 +129,9 @@ typedef struct soa_log_info {
  * header), SOA_E_MEMORY. */
 SOA_API soa_status soa_log_open(const char *path, soa_log **log, soa_report *report);
 SOA_API void soa_log_close(soa_log *log); /* NULL is fine */
-/* Looks for records that came since; *news (may be NULL): nonzero if there are.  A file cut back by
+/* Looks for records that came since; *news (may be NULL): true if there are.  A file cut back by
  * a writer that went on from its checkpoint is noticed and read anew.  May allocate. */
-SOA_API soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report);
+SOA_API soa_status soa_log_refresh(soa_log *log, bool *news, soa_report *report);
 /* The pointers hold until close, the numbers until refresh. */
 SOA_API void soa_log_get_info(const soa_log *log, soa_log_info *info);
 /* The number of a signal, or -1. */
@@ -182,7 +182,7 @@ typedef struct soa_export_options {
     double from, to;    /* s, both included; default: everything                  */
     const int *signals; /* numbers of signals; default NULL: all                  */
     int signal_count;
-    int events; /* CSV: nonzero: the table of events instead of the samples */
+    bool events; /* CSV: true: the table of events instead of the samples */
 } soa_export_options;
 SOA_API soa_export_options soa_export_options_default(void);
 

@@ -92,7 +92,7 @@ typedef struct soa_model_def {
     const soa_body_def *bodies;
     int frame_count;
     const soa_frame_def *frames;
-    int ideal; /* nonzero: no friction, springs or rotors; mimic joints move independently */
+    bool ideal; /* true: no friction, springs or rotors; mimic joints move independently */
 } soa_model_def;
 
 /* What is not named by the arguments: axis z, axis2 x, gear ratio 1, no limits (infinite), no mimic
@@ -115,7 +115,7 @@ SOA_API void soa_body_sphere(soa_body_def *body, double mass, double radius);
 typedef struct soa_dh_row {
     double theta, d, a, alpha; /* theta (revolute) or d (prismatic) is the constant part of the
                                 * joint variable */
-    int prismatic;
+    bool prismatic;
     double mass, com[3], inertia[6]; /* com and inertia axes: the DH frame; inertia about com: xx yy
                                       * zz xy xz yz */
     soa_joint_def joint;             /* transmission, friction, limits; type and axis are set by the
@@ -216,7 +216,7 @@ SOA_API soa_status soa_model_body(const soa_model *model, int body, soa_body_inf
 typedef struct soa_frame_info {
     const char *name;
     int body;            /* 0: fixed to the world */
-    int is_link;         /* nonzero: a link of the definition, not an extra frame (nor the world) */
+    bool is_link;        /* true: a link of the definition, not an extra frame (nor the world) */
     soa_frame placement; /* in that body's frame */
 } soa_frame_info;
 /* SOA_E_ARGUMENT where there is no such frame. */

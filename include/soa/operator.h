@@ -176,7 +176,7 @@ typedef struct soa_plan_step {
                         * loop, dense */
     soa_causality runs; /* the step itself: along the tree one way or the other, or at each body */
     soa_space space;    /* of the value it makes */
-    int recursion;      /* nonzero: needs its own value at the neighbours */
+    bool recursion;     /* true: needs its own value at the neighbours */
     const char *factor; /* the operator applied, as in expressions; "+" a sum or multiple */
     char left[48];      /* "z2(k)" */
     char right[200];    /* "z1(k) + sum psi(k,c) z2(c)"; a remark may follow after spaces */
@@ -193,9 +193,9 @@ typedef struct soa_scalar_graph_options {
     soa_axes axes; /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each
                     * body's origin; links' constants are turned once, and nothing in the
                     * recursions */
-    int by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)),
+    bool by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)),
                     * factoring and solving */
-    int generic;   /* lengths, masses, inertias of the model that happen to be 1 count as any
+    bool generic;   /* lengths, masses, inertias of the model that happen to be 1 count as any
                   * number */
 } soa_scalar_graph_options;
 /* options may be NULL: body axes, as planned.  The machine must outlive the graph; what it is made

@@ -14,12 +14,12 @@ typedef struct soa_plot_curve {
     const double *y;  /* as many numbers as the plot's x; not finite: a gap */
     const double *x;  /* its own x, or NULL: the plot's */
     long count;       /* points of its own x */
-    int markers;      /* nonzero: a dot at every point */
+    bool markers;     /* true: a dot at every point */
 } soa_plot_curve;
 
 typedef struct soa_plot_panel {
     const char *y_label; /* with unit, e.g. "angle (deg)" */
-    int y_log;
+    bool y_log;
     const soa_plot_curve *curves;
     int curve_count;
 } soa_plot_panel;
@@ -27,7 +27,7 @@ typedef struct soa_plot_panel {
 typedef struct soa_plot {
     const char *title, *subtitle; /* NULL: none */
     const char *x_label;
-    int x_log;
+    bool x_log;
     const double *x; /* count numbers */
     long count;
     const soa_plot_panel *panels;

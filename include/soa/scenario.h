@@ -59,10 +59,10 @@ typedef enum soa_collisions {
 typedef struct soa_part {
     const char *name;
     const char *model;  /* NULL: a body */
-    int floating;       /* its root link floats (free joint "part.root"); bodies float unless
+    bool floating;      /* its root link floats (free joint "part.root"); bodies float unless
                          * `fixed` */
-    int fixed;          /* a body that is part of the world: ground, walls */
-    int massless_links; /* a body's six freedoms as WD89 has them: three slides, three turns (z, y,
+    bool fixed;         /* a body that is part of the world: ground, walls */
+    bool massless_links; /* a body's six freedoms as WD89 has them: three slides, three turns (z, y,
                          * x) and five massless links between, instead of a free joint */
     double mass, com[3], inertia[6];  /* of a body, as in soa_body_def; `box` in the file fills them
                                        * too */
@@ -71,11 +71,11 @@ typedef struct soa_part {
     double friction_scale;            /* of Coulomb joint friction; default 1 */
     double rotor_scale;               /* of rotor inertias; default 1 */
     double effort;                    /* > 0: torque limit of joints whose model gives none */
-    int has_motors;  /* 0: every joint of the model has a motor; else only those that `motors`
+    bool has_motors; /* false: every joint of the model has a motor; else only those that `motors`
                       * chooses */
     int motor_count; /* 0 with has_motors: no joint has one */
     const soa_joint_choice *motors;
-    int limits; /* nonzero (default): joints stop at the limits of their model */
+    bool limits; /* true (default): joints stop at the limits of their model */
     double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad;
                                           * SOA_STOP_DERIVED */
     soa_collisions collisions;           /* of a URDF's <collision> shapes */
@@ -117,7 +117,7 @@ typedef struct soa_contact_pair {
     double exponent, loss;     /* HUNT_CROSSLEY; loss: s/m */
     double friction;           /* Coulomb's number, 0: none */
     double tangential_stiffness, tangential_damping; /* of a sticking contact, N/m, N s/m */
-    int patch; /* nonzero: several points where faces meet                                  */
+    bool patch; /* true: several points where faces meet                                  */
     soa_mark mark;
 } soa_contact_pair;
 
@@ -171,9 +171,9 @@ typedef struct soa_action {
     const soa_named_value *positions; /* goals of joints (with the part's names); others stay */
     const char *frame;                /* frame laws: the hand.  COORDINATION: the object */
     const char *relative_to; /* frame in which goal, error and force are expressed; "world" */
-    int has_goal;
+    bool has_goal;
     soa_frame goal;
-    int goal_is_offset; /* nonzero: goal is meant from where the frame stands at the phase's
+    bool goal_is_offset; /* true: goal is meant from where the frame stands at the phase's
                          * beginning */
     double time;        /* s, 0: at once */
     double stiffness[2], damping[2]; /* angular, linear (frame laws, COORDINATION); joints: [0] of
@@ -186,7 +186,7 @@ typedef struct soa_action {
     int hand_count;               /* COORDINATION: hands that hold the object */
     const char *const *hands;     /* their frames */
     double squeeze;               /* N: internal force along the lines between hands */
-    int passive; /* COORDINATION: passivity-based, gains in N/m ...; else linearising, gains in
+    bool passive; /* COORDINATION: passivity-based, gains in N/m ...; else linearising, gains in
                      * 1/s^2, 1/s */
     double follow_stiffness[2],
         follow_damping[2]; /* COORDINATION: each hand stays with the object; angular, linear      */
@@ -233,11 +233,11 @@ typedef struct soa_sensor_set {
 
 typedef struct soa_scene_control {
     double rate;  /* Hz; measured, computed, held */
-    int saturate; /* nonzero: torques stay within max_effort */
+    bool saturate; /* true: torques stay within max_effort */
     double mass_estimate, inertia_estimate,
         damping_estimate; /* the controller's model, times the true one; default 1 */
     soa_sensor_set sensors;
-    int external; /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then */
+    bool external; /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then */
     int phase_count; /* 0: no control; the first is the start */
     const soa_phase *phases;
 } soa_scene_control;
@@ -255,7 +255,7 @@ typedef struct soa_integration {
     double relative_tolerance, absolute_tolerance;
     double step;           /* FIXED: s; else the largest step, 0: none */
     double max_joint_step; /* no joint moves more in one step, rad or m; 0: no bound */
-    int keep_momentum; /* default 1: total momentum of a free system is projected back after each
+    bool keep_momentum; /* default true: total momentum of a free system is projected back after each
                          * step */
 } soa_integration;
 
@@ -300,7 +300,7 @@ typedef struct soa_scenario {
     const char *file, *name, *text;
     double duration; /* s */
     uint64_t seed;
-    int has_gravity; /* 0: it is 0 0 -9.81, whatever stands below */
+    bool has_gravity; /* false: it is 0 0 -9.81, whatever stands below */
     double gravity[3];
     int part_count;
     const soa_part *parts;
@@ -330,7 +330,7 @@ typedef struct soa_scenario {
     const soa_variation *variations;
     const char *source; /* the file's text, for the record; NULL: none */
     size_t source_size;
-    int is_case; /* made by soa_scenario_vary, as case `case_number` of a scenario whose seed was
+    bool is_case; /* made by soa_scenario_vary, as case `case_number` of a scenario whose seed was
                   * `drawn_from` */
     uint64_t case_number, drawn_from;
     void *memory; /* what soa_scenario_free releases */

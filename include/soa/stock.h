@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 typedef struct soa_read_options {
-    int floating; /* put a free joint named "root" under the root link */
-    int ideal;    /* no friction, springs or rotors; mimic joints independent */
+    bool floating; /* put a free joint named "root" under the root link */
+    bool ideal;    /* no friction, springs or rotors; mimic joints independent */
 } soa_read_options;
 
 /* The constraints that a URDF file (<loop_joint>, <constraint>) or a shipped model brings along, as
@@ -26,7 +26,7 @@ SOA_API void soa_constraint_list_free(soa_constraint_list *list);
 /* All of them in a soa_constraints of just that size.  dense: as in soa_constraint_capacity.  Names
  * are copied: the list may go, the model must stay.  Release with soa_constraints_free. */
 SOA_API soa_status soa_constraints_from_list(const soa_constraint_list *list,
-                                             const soa_model *model, int dense,
+                                             const soa_model *model, bool dense,
                                              soa_constraints **constraints, soa_report *report);
 
 /* Shipped models: names and what they are by number (NULL past the end), build by name;

@@ -32,8 +32,8 @@ typedef struct soa_sim_sample {
                            zero but for the error of the integration */
 } soa_sim_sample;
 
-/* Shown every sample; a nonzero answer ends the simulation there. */
-typedef int soa_sim_sample_fn(void *user, const soa_sim_sample *sample);
+/* Shown every sample; the answer true ends the simulation there. */
+typedef bool soa_sim_sample_fn(void *user, const soa_sim_sample *sample);
 /* Joint torques applied at (t, q, v): nv numbers, smooth between samples. */
 typedef soa_status soa_sim_torque_fn(void *user, double t, const double *q, const double *v,
                                      double *tau);
@@ -104,8 +104,8 @@ typedef struct soa_closed_sample {
     const soa_closed_report *last; /* rank, condition and redundancy at this moment */
 } soa_closed_sample;
 
-/* Shown after every step or sample; a nonzero answer ends the simulation there. */
-typedef int soa_closed_sample_fn(void *user, const soa_closed_sample *sample);
+/* Shown after every step or sample; the answer true ends the simulation there. */
+typedef bool soa_closed_sample_fn(void *user, const soa_closed_sample *sample);
 
 typedef struct soa_closed_sim_options {
     double start;              /* s, default 0: drives and torques may depend on time */
@@ -119,7 +119,7 @@ typedef struct soa_closed_sim_options {
     double max_step;           /* s, default 0: none */
     long max_steps;            /* default 10,000,000 */
     soa_closed_options closed; /* method, rank tolerance, consistency, damping; see soa_closed_fd */
-    int no_projection;         /* nonzero: none, so g drifts (or Baumgarte's terms in `closed` hold
+    bool no_projection;        /* true: none, so g drifts (or Baumgarte's terms in `closed` hold
                                 * it) */
     soa_sim_torque_fn *torque; /* joint torques; default NULL */
     void *torque_user;
@@ -191,7 +191,8 @@ typedef soa_grasp_answer soa_grasp_event_fn(void *user, const soa_grasp_event *e
  * counts as dissipated. */
 typedef struct soa_grasp_change {
     double t;
-    int contact, on;
+    int contact;
+    bool on;
 } soa_grasp_change;
 
 typedef struct soa_grasp_sample {
@@ -203,7 +204,7 @@ typedef struct soa_grasp_sample {
     const soa_contact_check *checks;
     double position_error, rate_error; /* of the contacts, after projection */
 } soa_grasp_sample;
-typedef int soa_grasp_sample_fn(void *user, const soa_grasp_sample *sample);
+typedef bool soa_grasp_sample_fn(void *user, const soa_grasp_sample *sample);
 
 typedef struct soa_grasp_sim_options {
     double start, duration, sample_time;           /* s; as in soa_closed_sim_options */
@@ -228,7 +229,7 @@ typedef struct soa_grasp_sim_result {
     double t;
     long steps, rejected, evaluations, projections;
     long events, releases, closures; /* of contacts: margins that ended; switched off; closed */
-    int stopped;                     /* nonzero: by an event or the sample function */
+    bool stopped;                    /* true: by an event or the sample function */
     soa_grasp_event last;            /* t and contact of the last event (-1: none); the pointers are
                                       * NULL */
     soa_contact_event last_event;
@@ -340,7 +341,7 @@ typedef struct soa_world_contact {
     double point[3], normal[3]; /* from b to a */
     double distance, pressure;  /* m, N */
     double tangential[3];       /* N, on a */
-    int sliding;
+    bool sliding;
 } soa_world_contact;
 /* Writes at most `most` of them (NULL: none) and returns how many there are, which may be more. */
 SOA_API int soa_world_contacts(const soa_world *world, soa_world_contact *contacts, int most);
@@ -407,9 +408,9 @@ typedef struct soa_world_part {
     int shapes;               /* of the scenario that sit on it */
     int collisions;           /* <collision> shapes of its URDF that can be used */
     int in_use;               /* of them, those that can touch something here */
-    int moves, floats;        /* it has bodies that move; its root is free */
+    bool moves, floats;       /* it has bodies that move; its root is free */
     double mass;              /* of what moves, kg */
-    int can_touch;            /* one of its shapes can touch another part */
+    bool can_touch;           /* one of its shapes can touch another part */
     soa_contact_pair law;     /* of its collision shapes, where contacts say nothing; of two
                                * machines, the lighter's */
 } soa_world_part;
@@ -432,13 +433,13 @@ typedef struct soa_world_summary {
     double energy_error_rel; /* of the balance, largest, over the largest energy in play */
     double contact_created;  /* J, most by which work of contacts and what they store together ever
                           * rose: 0 but for errors */
-    int is_free;             /* momentum means something: no gravity, nothing touches the world */
+    bool is_free;            /* momentum means something: no gravity, nothing touches the world */
     double
         momentum_error_rel; /* largest |h - h(0) - impulses| over the largest sum of |h_i|; worse of
                              * linear and angular */
     double closure_error;   /* m or rad, of loops */
-    int judged, held;       /* success was asked for; and given */
-    int has_goal;           /* a law gave the object a goal; else errors are its motion since it
+    bool judged, held;      /* success was asked for; and given */
+    bool has_goal;          /* a law gave the object a goal; else errors are its motion since it
                              * counts */
     char verdict[256];      /* why it is held or not; empty unless judged */
     double position_error_m, attitude_error_deg; /* largest over the time of holding */
@@ -480,11 +481,11 @@ SOA_API soa_status soa_scenario_from_log(const soa_log *log, const char *name,
 SOA_API soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world,
                                     soa_journal **journal, soa_report *report);
 /* From the world's time to the end, recording to `journal` (NULL: nowhere), which stays open.
- * options NULL: zeros.  progress: seen after every tick; nonzero ends the run there, with a
+ * options NULL: zeros.  progress: seen after every tick; true ends the run there, with a
  * checkpoint and SOA_OK: soa_world_time tells how far it came.  Status: that of the tick that
  * failed (its events are recorded), or of the journal: when the record fails the run stops, and its
  * report says until when all is safe. */
-typedef int soa_run_progress_fn(void *user, soa_world *world);
+typedef bool soa_run_progress_fn(void *user, soa_world *world);
 typedef struct soa_run_options {
     double until; /* s; 0: the scenario's duration */
     soa_run_progress_fn *progress;
@@ -508,7 +509,7 @@ typedef struct soa_sweep_result {
     int mine, ran;                               /* cases of this rank; run so far */
     int held, faults, warned;                    /* of all rows: held; ended by a fault; ended with
                                                   * warnings */
-    int stopped;                                 /* nonzero: ended before all were done */
+    bool stopped;                                /* true: ended before all were done */
     double position_error_m, attitude_error_deg; /* largest of the cases that held */
     double momentum_error_rel, energy_error_rel; /* largest of all; momentum: NaN where no case is
                                                   * free */
@@ -517,13 +518,13 @@ typedef struct soa_sweep_options {
     int cases;         /* default 100 */
     int threads;       /* default 0: all */
     const char *table; /* file; NULL: none, and nothing is kept */
-    int resume;        /* nonzero: goes on with the cases kept; else such a file is refused */
+    bool resume;       /* true: goes on with the cases kept; else such a file is refused */
     int rank, ranks;   /* default 0 of 1 */
     /* Ranks: everybody's bytes, one after the other, to everybody (malloc).  All ranks call it
      * equally often. */
     soa_status (*exchange)(void *user, const char *mine, size_t size, char **all, size_t *all_size);
     /* asked by all threads, all the time; NULL: never */
-    int (*stop)(void *user);
+    bool (*stop)(void *user);
     /* after every case, one thread at a time */
     void (*progress)(void *user, const soa_sweep_result *now);
     void *user;

@@ -364,10 +364,10 @@ soa_status soa_constraints_remove(soa_constraints *c, int number) {
     memset(k, 0, sizeof *k);
     return SOA_OK;
 }
-soa_status soa_constraints_switch(soa_constraints *c, int number, int on) {
+soa_status soa_constraints_switch(soa_constraints *c, int number, bool on) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
-    k->on = on != 0;
+    k->on = on;
     return SOA_OK;
 }
 soa_status soa_constraints_set_effort(soa_constraints *c, int number, const double *effort) {

@@ -190,10 +190,10 @@ soa_status soa_grasp_remove(soa_grasp *g, int number) {
     recount(g);
     return SOA_OK;
 }
-soa_status soa_grasp_switch(soa_grasp *g, int number, int on) {
+soa_status soa_grasp_switch(soa_grasp *g, int number, bool on) {
     contact *k = find(g, number);
     if (!k) return SOA_E_ARGUMENT;
-    k->on = on != 0;
+    k->on = on;
     recount(g);
     return SOA_OK;
 }

@@ -35,9 +35,9 @@ static int looks_like_file(const char *spec) {
            ends_with(spec, ".soam");
 }
 
-int soa_urdf_begins_as_xml(const char *text, size_t length) {
+bool soa_urdf_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
-    if (text == NULL) return 0;
+    if (text == NULL) return false;
     /* UTF-16 */
     if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
         size_t low = (unsigned char)text[0] == 0xfe, at = 2; /* which byte of two says it */

@@ -372,7 +372,7 @@ void soa_constraint_list_free(soa_constraint_list *list) {
 }
 
 soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_model *model,
-                                     int dense, soa_constraints **constraints, soa_report *report) {
+                                     bool dense, soa_constraints **constraints, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
     *report =

@@ -215,7 +215,7 @@ static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMateri
         free(block);
         return;
     }
-    s->is_mesh = 1;
+    s->is_mesh = true;
     s->shape = (soa_shape){.type = SOA_SHAPE_POLYTOPE,
                            .vertex_count = (int)n,
                            .vertices = x,

@@ -527,7 +527,7 @@ void soa_log_close(soa_log *log) {
     free(log);
 }
 
-soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
+soa_status soa_log_refresh(soa_log *log, bool *news, soa_report *report) {
     if (!log) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     log->report = report;
     const soai_place before = log->place;

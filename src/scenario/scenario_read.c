@@ -112,7 +112,7 @@ static bool read_joint_choices(soai_reader *r, const soai_node *node, const char
 static bool read_motors(soai_reader *r, const soai_node *node, soa_part *part) {
     const bool word = node->type == SOAI_SCALAR && !soai_empty(node);
     if (word && strcmp(node->text, "all") == 0) return true;
-    part->has_motors = 1;
+    part->has_motors = true;
     if (word && strcmp(node->text, "none") == 0) return true;
     return read_joint_choices(r, node, "motors", &part->motor_count, &part->motors);
 }
@@ -1117,7 +1117,7 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
         a->has_goal = a->position_count > 0;
     } else if (goal) {
         if (!soai_place(r, goal, "goal", &a->goal, &a->goal_is_offset)) return false;
-        a->has_goal = 1;
+        a->has_goal = true;
     }
     if (variant & HYBRID)
         return soai_needed(r, node, what, "force_rows", ", the directions under force control") &&

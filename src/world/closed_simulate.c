@@ -90,7 +90,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     soa_closed_options o = s->options->closed;
     const int accepted = s->fresh;
-    o.brief = 1;
+    o.brief = true;
     s->fresh = 0;
     /* A stage is off the constraints by about the tolerance, so redundant rows differ slightly. */
     if (!accepted) {
@@ -117,7 +117,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     /* Repeat the call with an explanation in its report. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
         (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
-        o.brief = 0;
+        o.brief = false;
         status = soa_closed_fd(s->constraints, s->work, &o,
                                &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
                                &s->last);
@@ -401,7 +401,7 @@ static double ahead(void *user, double time) {
     soa_closed_options o = s->options->closed;
     soa_closed_report report;
     const double *v = s->step.before + s->nq;
-    o.brief = 1;
+    o.brief = true;
     o.consistency = INFINITY;
     o.most_condition = INFINITY;
     o.rank_most = s->result->rank_most;

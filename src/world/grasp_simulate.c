@@ -126,7 +126,7 @@ static int watch(realtype t, N_Vector y, realtype *g, void *user) {
 static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
     return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
-static void turn(sim *s, int i, int on) {
+static void turn(sim *s, int i, bool on) {
     soa_grasp_switch(s->grasp, s->list[i].number, on);
     for (int k = 0; k < 2; ++k)
         if (s->list[i].constraint[k] >= 0)
@@ -166,7 +166,7 @@ static void ask(sim *s, int i, int *stop) {
     } else if (answer == SOA_GRASP_IGNORE) {
         s->list[i].ignored = 1;
     } else {
-        *stop = r->stopped = 1;
+        *stop = r->stopped = true;
     }
 }
 /* Handles the contacts whose margin is used up at the present state, the worst first. `first`: one
@@ -277,7 +277,7 @@ static soa_status tell(sim *s, int *stop) {
         s->step.t,   s->q,          s->step.data + s->nq, r->kinetic, r->potential,
         r->supplied, r->dissipated, r->balance,           contacts,   s->force,
         s->checks,   s->error[0],   s->error[1]};
-    if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = 1;
+    if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = true;
     return SOA_OK;
 }
 

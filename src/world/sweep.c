@@ -299,7 +299,7 @@ static soa_status append(sweep *w, const char *row) {
 }
 
 /* --- one case --------------------------------------------------------------------------------- */
-static int poll_stop(void *user, soa_world *world) {
+static bool poll_stop(void *user, soa_world *world) {
     const sweep *w = user;
     (void)world;
     return w->status || (w->o->stop && w->o->stop(w->o->user));

@@ -684,7 +684,7 @@ static void coordination_passive(void **unused) {
             total += k.share[i];
             k.grasp[i] = random_place(&d, 0.3);
         }
-        k.has_grasp = 1;
+        k.has_grasp = true;
         roll_many(&d, 0, 50, 6, k.stiffness);
         roll_many(&d, 0, 20, 6, k.damping);
         roll_many(&d, 0, 9, 2, k.follow_stiffness);

@@ -145,7 +145,7 @@ static soa_status on_torque(void *user, const soa_world *world, double t, const 
     (void)tau;
     return SOA_OK;
 }
-static int on_pair(void *user, int i, int j) {
+static bool on_pair(void *user, int i, int j) {
     (void)user;
     return i != j;
 }
