@@ -20,10 +20,15 @@
 extern "C" {
 #endif
 
+/* The version, defined here alone; SOA_VERSION is the text "MAJOR.MINOR.PATCH". */
 #define SOA_VERSION_MAJOR 0
-#define SOA_VERSION_MINOR 1
+#define SOA_VERSION_MINOR 2
 #define SOA_VERSION_PATCH 0
-#define SOA_VERSION "0.2.0"
+#define SOA_VERSION                   \
+    SOA_VERSION_DIGITS_(SOA_VERSION_MAJOR) \
+    "." SOA_VERSION_DIGITS_(SOA_VERSION_MINOR) "." SOA_VERSION_DIGITS_(SOA_VERSION_PATCH)
+#define SOA_VERSION_DIGITS_(number) SOA_VERSION_QUOTED_(number)
+#define SOA_VERSION_QUOTED_(digits) #digits
 
 #if defined(__GNUC__)
 #define SOA_API __attribute__((visibility("default")))

@@ -89,9 +89,9 @@ typedef struct soa_loop_def {
 
 /* What became of a joint of the graph. */
 typedef struct soa_edge_place {
-    int link;     /* link of the tree that it carries, 0: it was cut              */
+    int link;      /* link of the tree that it carries, 0: it was cut              */
     bool reversed; /* true: used from link 2 to link 1, see soa_joint_reverse   */
-    int loop;     /* number among the loops, -1: not cut                          */
+    int loop;      /* number among the loops, -1: not cut                          */
 } soa_edge_place;
 
 /* A mimic joint that the tree could not keep so, because it or the joint it follows was cut:

@@ -97,7 +97,8 @@ typedef struct soa_journal_state {
     int64_t samples, events, checkpoints;
     int64_t bytes; /* of the file when all is written out                                */
     double safe;   /* time of the last checkpoint that the disk has; NaN: none yet       */
-    bool pending;  /* true: an older file still has the name; it is replaced when something is written
+    bool
+        pending; /* true: an older file still has the name; it is replaced when something is written
                     * out */
 } soa_journal_state;
 SOA_API void soa_journal_get_state(const soa_journal *journal, soa_journal_state *state);

@@ -190,7 +190,7 @@ SOA_API void soa_plan_visit_steps(const soa_plan *plan, soa_plan_step_fn *fn, vo
  * with vectors or operators of the caller's. */
 typedef struct soa_scalar_graph soa_scalar_graph;
 typedef struct soa_scalar_graph_options {
-    soa_axes axes; /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each
+    soa_axes axes;  /* SOA_AXES_BODY: each body's own.  SOA_AXES_WORLD: those of the world at each
                     * body's origin; links' constants are turned once, and nothing in the
                     * recursions */
     bool by_matrix; /* inv(Mass) x by forming the mass matrix (composite inertias, R87 (32)),

@@ -58,10 +58,10 @@ typedef enum soa_collisions {
  * the scenario's) or a single rigid body given here. */
 typedef struct soa_part {
     const char *name;
-    const char *model;  /* NULL: a body */
-    bool floating;      /* its root link floats (free joint "part.root"); bodies float unless
+    const char *model;   /* NULL: a body */
+    bool floating;       /* its root link floats (free joint "part.root"); bodies float unless
                          * `fixed` */
-    bool fixed;         /* a body that is part of the world: ground, walls */
+    bool fixed;          /* a body that is part of the world: ground, walls */
     bool massless_links; /* a body's six freedoms as WD89 has them: three slides, three turns (z, y,
                          * x) and five massless links between, instead of a free joint */
     double mass, com[3], inertia[6];  /* of a body, as in soa_body_def; `box` in the file fills them
@@ -175,7 +175,7 @@ typedef struct soa_action {
     soa_frame goal;
     bool goal_is_offset; /* true: goal is meant from where the frame stands at the phase's
                          * beginning */
-    double time;        /* s, 0: at once */
+    double time;         /* s, 0: at once */
     double stiffness[2], damping[2]; /* angular, linear (frame laws, COORDINATION); joints: [0] of
                                       * each */
     double force[6];                 /* IMPEDANCE, HYBRID: [n; f] on the environment, goal's axes */
@@ -232,12 +232,13 @@ typedef struct soa_sensor_set {
 } soa_sensor_set;
 
 typedef struct soa_scene_control {
-    double rate;  /* Hz; measured, computed, held */
+    double rate;   /* Hz; measured, computed, held */
     bool saturate; /* true: torques stay within max_effort */
     double mass_estimate, inertia_estimate,
         damping_estimate; /* the controller's model, times the true one; default 1 */
     soa_sensor_set sensors;
-    bool external; /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then */
+    bool
+        external; /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then */
     int phase_count; /* 0: no control; the first is the start */
     const soa_phase *phases;
 } soa_scene_control;
@@ -255,7 +256,8 @@ typedef struct soa_integration {
     double relative_tolerance, absolute_tolerance;
     double step;           /* FIXED: s; else the largest step, 0: none */
     double max_joint_step; /* no joint moves more in one step, rad or m; 0: no bound */
-    bool keep_momentum; /* default true: total momentum of a free system is projected back after each
+    bool
+        keep_momentum; /* default true: total momentum of a free system is projected back after each
                          * step */
 } soa_integration;
 

@@ -143,6 +143,7 @@ static void recount(soa_grasp *g) {
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
 soa_status soa_grasp_add(soa_grasp *g, const soa_contact_def *def, int *number,
                          soa_report *report) {
+    soai_report_reset(report);
     if (!g || !def) FAIL(SOA_E_ARGUMENT, "no grasp, or no contact");
     const soa_model *m = g->model;
     int at = 0;

@@ -259,6 +259,7 @@ double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number
 
 soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
                              soa_scenario *varied, double *values, soa_report *report) {
+    soai_report_reset(report);
     if (!scenario || !varied || scenario->variation_count < 0 ||
         (scenario->variation_count && !scenario->variations))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
@@ -323,7 +324,7 @@ soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
     }
     if (status != SOA_OK) {
         soai_arena_free(&arena);
-        return status;
+        return soai_report_end(report, status);
     }
     if (values && scenario->variation_count)
         memcpy(values, drawn, (size_t)scenario->variation_count * sizeof *values);

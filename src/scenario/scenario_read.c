@@ -1697,6 +1697,7 @@ static const char *stem(soai_reader *r, const char *file) {
 
 soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
                               soa_scenario *scenario, soa_report *report) {
+    soai_report_reset(report);
     if (!scenario || (!text && size > 0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no text, or no place for the scenario");
     soa_scenario read = soa_scenario_default(NULL);
@@ -1718,7 +1719,7 @@ soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
     soai_arena_free(&r.tree);
     if (!fine) {
         soai_arena_free(&r.data);
-        return r.status;
+        return soai_report_end(report, r.status);
     }
     read.memory = r.data.last;
     *scenario = read;
@@ -1726,6 +1727,7 @@ soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
 }
 
 soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_report *report) {
+    soai_report_reset(report);
     if (!path || !scenario)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no path, or no place for the scenario");
     FILE *file = fopen(path, "rb");
@@ -1744,5 +1746,5 @@ soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_repor
     fclose(file);
     if (status == SOA_OK) status = soa_scenario_parse(text, size, path, scenario, report);
     free(text);
-    return status;
+    return soai_report_end(report, status);
 }

@@ -673,6 +673,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                soa_report *report) {
+    soai_report_reset(report);
     const soa_closed_sim_options plain = soa_closed_sim_options_default();
     if (!options) options = &plain;
     if (!constraints || !q || !result)
@@ -683,7 +684,7 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     if (!status)
         status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order,
                                   o->max_step, report);
-    if (status) return status;
+    if (status) return soai_report_end(report, status);
     const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
     result->relief = 1;
@@ -730,5 +731,5 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     free(s.numbers);
     free(s.angle);
     result->wall_time = soai_seconds() - begin;
-    return status;
+    return soai_report_end(report, status);
 }

@@ -52,7 +52,8 @@ static soa_status open_parts(soa_world *w) {
         const int p = soai_part_of(w, info.joint);
         if (p < 0) continue;
         w->parts[p].moves = true;
-        if (!info.parent && (info.type == SOA_FREE || !sc->parts[p].model)) w->parts[p].floats = true;
+        if (!info.parent && (info.type == SOA_FREE || !sc->parts[p].model))
+            w->parts[p].floats = true;
         w->parts[p].mass += info.mass;
     }
     double g[3];

@@ -729,7 +729,8 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     OK(soa_model_body(fixed->m, (int)fixed->nb, &info));
     soa_wrench push[2] = {fixed->f[1], fixed->f[1]}; /* on the last body, and on the base */
     push[0].frame = info.frame;
-    soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = true, .tip = info.frame};
+    soa_boundary ends = {
+        .given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = true, .tip = info.frame};
     memcpy(ends.base_velocity, floating->v, 6 * sizeof(double));
     memcpy(ends.base_inertia, floating->pi, 10 * sizeof(double));
     memcpy(ends.tip_force, push[0].value, 6 * sizeof(double));

@@ -360,7 +360,8 @@ static void pictures(void **state) {
     close(fd);
     const double x[5] = {1, 10, 100, 1000, 10000}, y[5] = {1, NAN, 3, INFINITY, -2},
                  z[5] = {5, 50, 500, 5e3, 5e4};
-    soa_plot_curve curves[2] = {{.name = "a<b & c", .y = y}, {.name = "z", .y = z, .markers = true}};
+    soa_plot_curve curves[2] = {{.name = "a<b & c", .y = y},
+                                {.name = "z", .y = z, .markers = true}};
     soa_plot_panel panels[2] = {
         {.y_label = "y (m)", .curves = curves, .curve_count = 1},
         {.y_label = "z (ns)", .y_log = true, .curves = curves, .curve_count = 2}};
