@@ -1,5 +1,6 @@
 /* stock.c  the shipped models: their list, and how a name becomes a model. */
 #include "stock.h"
+#include "../base/base_internal.h"
 
 #include <ctype.h>
 #include <errno.h>
