@@ -36,8 +36,7 @@ extern "C" {
 #define SOA_API
 #endif
 
-/* All status codes with their texts.  The enum and soa_status_text() are both made from this list.
- * */
+/* All status codes with their texts; the enum and soa_status_text() are made from this list. */
 #define SOA_STATUS_LIST(X)                                                                       \
     X(SOA_OK, "ok")                                                                              \
     X(SOA_E_ARGUMENT, "an argument is missing or out of range")                                  \

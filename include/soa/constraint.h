@@ -59,8 +59,7 @@ typedef struct soa_constraint_def {
     soa_frame place1; /* places in these frames; default identity */
     soa_frame place2;
     /* LOOP: the loop is closed where this joint, between place1 and place2, has some q.  The axes
-     * and the pitch are those of soa_joint_def, in place1; axis2 of a universal joint is in place2.
-     * */
+     * and the pitch are those of soa_joint_def, in place1; axis2 of a universal one in place2. */
     soa_joint_type joint;
     double axis[3];
     double axis2[3];
@@ -97,8 +96,7 @@ SOA_API int soa_constraint_def_row_count(const soa_constraint_def *def);
 SOA_API soa_constraint_def soa_constraint_from_loop(const soa_loop_def *loop);
 /* Coordinates and rates of a cut joint (of WD89's terminating link), as it would have them in a
  * tree: nq, nv and nv numbers of its type.  Reads the kinematics in the work space (SOA_E_ORDER:
- * there are none), which must include v, and vdot if a is given.  v and a may be NULL; a needs v.
- * */
+ * there are none), which must include v, and vdot for a.  v and a may be NULL; a needs v. */
 SOA_API soa_status soa_loop_coordinates(const soa_model *model, soa_work *work,
                                         const soa_loop_def *loop, double *q, double *v, double *a);
 
@@ -159,8 +157,7 @@ SOA_API soa_status soa_constraints_set_friction(soa_constraints *constraints, in
 SOA_API soa_status soa_constraints_joint_row(soa_constraints *constraints, soa_work *work,
                                              int number, int coordinate, double *row, double *rest);
 /* Rates of the free coordinates of a cut joint at the last state with velocities that a function
- * was given while the constraint was on.  count (may be NULL): how many there are, nv of the joint.
- * */
+ * was given while the constraint was on.  count (may be NULL): their number, nv of the joint. */
 SOA_API soa_status soa_constraints_joint_rates(const soa_constraints *constraints, int number,
                                                double rates[6], int *count);
 /* Coordinates of the cut joint of a constraint (nq numbers of its type), as a tree joint would have
@@ -228,8 +225,7 @@ enum { SOA_REDUNDANT_MOST = 16 };
 typedef struct soa_closed_report {
     int rows;
     int rank;
-    /* Estimated as 1 / least pivot of the scaled G M^-1 G' (KKT: of G G') on its independent rows.
-     * */
+    /* Estimate: 1 / least pivot of the scaled G M^-1 G' (KKT: of G G') on its independent rows. */
     double condition;
     /* Number of redundant rows; the first ones by number of the constraint and row within it. */
     int redundant;

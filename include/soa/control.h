@@ -183,8 +183,7 @@ SOA_API soa_status soa_control_passivity(soa_control *control, soa_passivity for
  *     tau = M a_r + C v_r + g + (I + H phi K) D^1/2 diag(rate) sigma
  * V = |sigma|^2 / 2 equals s'M s / 2; if all rates are k, then |sigma| = |sigma(0)| e^(-k t)
  * exactly.  stiffness: L; NULL: zero.  rate: nv numbers, 1/s, which must be equal if some
- * coordinate is not driven (SOA_E_ARGUMENT).  sigma (nv) may be NULL.  Mimic joints: SOA_E_MIMIC.
- * */
+ * coordinate is passive (SOA_E_ARGUMENT).  sigma (nv) may be NULL.  Mimic joints: SOA_E_MIMIC. */
 SOA_API soa_status soa_control_decoupled(soa_control *control, const double *q, const double *v,
                                          const soa_joint_reference *reference,
                                          const double *stiffness, const double *rate, double *tau,

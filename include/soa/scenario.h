@@ -367,8 +367,7 @@ typedef struct soa_scenario {
     const soa_variation *variations;
     const char *source; /* text of the file, for the record; NULL: none */
     size_t source_size;
-    /* true: made by soa_scenario_vary, as case `case_number` of a scenario with seed `drawn_from`
-     * */
+    /* true: case `case_number` of a scenario with seed `drawn_from`, from soa_scenario_vary */
     bool is_case;
     uint64_t case_number;
     uint64_t drawn_from;

@@ -122,8 +122,7 @@ typedef bool soa_closed_sample_fn(void *user, const soa_closed_sample *sample);
 typedef struct soa_closed_sim_options {
     double start;    /* s: drives and torques may depend on the time; default 0 */
     double duration; /* s, default 1 */
-    /* s: the time between calls of `sample`; steps end there.  Default 0: called after every step.
-     * */
+    /* s: time between calls of `sample`; steps end there.  Default 0: called after every step. */
     double sample_time;
     /* Of the error per step; angles count as at most 1 rad; default 1e-8 */
     double relative_tolerance;
@@ -322,7 +321,7 @@ typedef soa_status soa_world_torque_fn(void *user, const soa_world *world, doubl
 /* torque NULL: none.  SOA_E_ARGUMENT: control.external is false. */
 SOA_API soa_status soa_world_set_torque(soa_world *world, soa_world_torque_fn *torque, void *user);
 
-/* --- changing a running world ---------------------------------------------------------------- */
+/* --- changing a running world ----------------------------------------------------------------- */
 /* Sets the state to (q, v) at the time of the world; v NULL: at rest.  Quaternions are scaled to
  * unit length, and loops are closed by the nearest state that closes them.  Contacts, sticking
  * joints (their friction holds from here) and delayed sensors start again; supervisor and laws
@@ -361,7 +360,7 @@ typedef struct soa_world_hold {
 SOA_API soa_status soa_world_set_pulls(soa_world *world, const soa_world_pull *pulls,
                                        int pull_count, const soa_world_hold *holds, int hold_count);
 
-/* --- reading a world ------------------------------------------------------------------------- */
+/* --- reading a world -------------------------------------------------------------------------- */
 /* What the readers from here to soa_world_signal_values return is valid as long as the world; names
  * need its scenario too.  q, v, tau: nq, nv, nv numbers.  Their addresses do not change, but the
  * numbers change with every tick, set_state and restore; copy them to keep them.  tau: torques of
@@ -515,8 +514,7 @@ typedef struct soa_world_summary {
      * errors */
     double contact_created;
     bool is_free; /* momentum is conserved: no gravity, and nothing touches the world */
-    /* Largest |h - h(0) - impulses| over the largest sum of |h_i|; the worse of linear and angular
-     * */
+    /* Largest |h - h(0) - impulses| over the largest sum of |h_i|, linear or angular */
     double momentum_error_rel;
     double closure_error; /* m or rad, of loops */
     bool judged;          /* the scenario says what success is */
