@@ -42,7 +42,7 @@ static void base64(app_out *out, const unsigned char *bytes, size_t size) {
 }
 
 int main(int argc, char **argv) {
-    const soa_read_options ideal = {.ideal = 1};
+    const soa_read_options ideal = {.ideal = true};
     app_out out;
     out_start(&out, -1);
     out_char(&out, '[');

@@ -287,6 +287,7 @@ static soa_status fail(soa_report *report, soa_status status, const char *path,
 }
 
 soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report) {
+    soai_report_reset(report);
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
         return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot",
                     "a plot needs panels and a path");
@@ -299,5 +300,5 @@ soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report
     const soa_status s = broken || lost ? fail(report, SOA_E_MEMORY, path, "no memory")
                                         : soai_new_file_write(path, text, size, report);
     free(text);
-    return s;
+    return soai_report_end(report, s);
 }

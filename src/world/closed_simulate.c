@@ -90,7 +90,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     const double *v = y + s->nq;
     soa_closed_options o = s->options->closed;
     const int accepted = s->fresh;
-    o.brief = 1;
+    o.brief = true;
     s->fresh = 0;
     /* A stage is off the constraints by about the tolerance, so redundant rows differ slightly. */
     if (!accepted) {
@@ -117,7 +117,7 @@ static soa_status evaluate(sim *s, double t, const double *y) {
     /* Repeat the call with an explanation in its report. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
         (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
-        o.brief = 0;
+        o.brief = false;
         status = soa_closed_fd(s->constraints, s->work, &o,
                                &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
                                &s->last);
@@ -401,7 +401,7 @@ static double ahead(void *user, double time) {
     soa_closed_options o = s->options->closed;
     soa_closed_report report;
     const double *v = s->step.before + s->nq;
-    o.brief = 1;
+    o.brief = true;
     o.consistency = INFINITY;
     o.most_condition = INFINITY;
     o.rank_most = s->result->rank_most;
@@ -673,6 +673,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                soa_report *report) {
+    soai_report_reset(report);
     const soa_closed_sim_options plain = soa_closed_sim_options_default();
     if (!options) options = &plain;
     if (!constraints || !q || !result)
@@ -683,7 +684,7 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     if (!status)
         status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order,
                                   o->max_step, report);
-    if (status) return status;
+    if (status) return soai_report_end(report, status);
     const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
     result->relief = 1;
@@ -730,5 +731,5 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
     free(s.numbers);
     free(s.angle);
     result->wall_time = soai_seconds() - begin;
-    return status;
+    return soai_report_end(report, status);
 }

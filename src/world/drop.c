@@ -480,6 +480,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 soa_status soa_simulate(const soa_model *model, const double *q, const double *v,
                         const soa_sim_options *options, soa_sim_result *result,
                         soa_report *report) {
+    soai_report_reset(report);
     soa_sim_options defaults = soa_sim_options_default();
     if (model == NULL || q == NULL || result == NULL)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
@@ -493,7 +494,7 @@ soa_status soa_simulate(const soa_model *model, const double *q, const double *v
     if (!status)
         status =
             soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order, 0, report);
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
 
     const double begin = soai_seconds();
     *result = (soa_sim_result){0};
@@ -518,5 +519,5 @@ soa_status soa_simulate(const soa_model *model, const double *q, const double *v
     free(s.squares);
     free(s.integers);
     result->wall_time = soai_seconds() - begin;
-    return status;
+    return soai_report_end(report, status);
 }

@@ -126,7 +126,7 @@ static int watch(realtype t, N_Vector y, realtype *g, void *user) {
 static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
     return soai_stepper_explain(&s->step, s->model, status, flag, report);
 }
-static void turn(sim *s, int i, int on) {
+static void turn(sim *s, int i, bool on) {
     soa_grasp_switch(s->grasp, s->list[i].number, on);
     for (int k = 0; k < 2; ++k)
         if (s->list[i].constraint[k] >= 0)
@@ -161,12 +161,12 @@ static void ask(sim *s, int i, int *stop) {
     r->last.q = r->last.v = NULL;
     r->last_event = s->checks[index].event;
     if (answer == SOA_GRASP_RELEASE) {
-        turn(s, i, 0);
+        turn(s, i, false);
         ++r->releases;
     } else if (answer == SOA_GRASP_IGNORE) {
         s->list[i].ignored = 1;
     } else {
-        *stop = r->stopped = 1;
+        *stop = r->stopped = true;
     }
 }
 /* Handles the contacts whose margin is used up at the present state, the worst first. `first`: one
@@ -217,7 +217,7 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
     if ((index >= 0) == (c->on != 0)) return SOA_OK;
     s->list[i].ignored = 0;
     if (!c->on) {
-        turn(s, i, 0);
+        turn(s, i, false);
         ++s->result->releases;
         return SOA_OK;
     }
@@ -230,7 +230,7 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
                            "contact %d is to close at t = %.9g s, but is open by %.3g (m or rad)",
                            c->contact, s->step.t, motion.gap);
-    turn(s, i, 1);
+    turn(s, i, true);
     status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, NULL, s->error);
     if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &before, &potential);
     if (!status) status = soa_grasp_impulse(s->grasp, s->work, s->step.data, v, v, NULL);
@@ -277,7 +277,7 @@ static soa_status tell(sim *s, int *stop) {
         s->step.t,   s->q,          s->step.data + s->nq, r->kinetic, r->potential,
         r->supplied, r->dissipated, r->balance,           contacts,   s->force,
         s->checks,   s->error[0],   s->error[1]};
-    if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = 1;
+    if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = true;
     return SOA_OK;
 }
 
@@ -421,6 +421,7 @@ static soa_status run(sim *s, const double *q, const double *v, soa_report *repo
 soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v,
                               const soa_grasp_sim_options *options, soa_grasp_sim_result *result,
                               soa_report *report) {
+    soai_report_reset(report);
     const soa_grasp_sim_options plain = soa_grasp_sim_options_default();
     if (!options) options = &plain;
     if (!grasp || !q || !result)
@@ -434,7 +435,7 @@ soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v,
     if (!status && (o->change_count < 0 || (o->change_count && !o->changes)))
         status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d changes, but none given",
                              o->change_count);
-    if (status) return status;
+    if (status) return soai_report_end(report, status);
     const double begin = soai_seconds();
     memset(result, 0, sizeof *result);
     result->margin_least = INFINITY;
@@ -481,5 +482,5 @@ soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v,
     free(s.checks);
     free(s.numbers);
     result->wall_time = soai_seconds() - begin;
-    return status;
+    return soai_report_end(report, status);
 }

@@ -470,7 +470,7 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
     soa_closed_options o = soa_closed_options_default();
     soa_closed_report found;
     const int accepted = w->fresh;
-    o.brief = 1;
+    o.brief = true;
     /* Near singular configurations the steps' error control decides. */
     o.most_condition = 1e16;
     o.rank_tolerance = 1e-14;

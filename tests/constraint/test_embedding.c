@@ -119,7 +119,7 @@ static soa_body_def bar(const char *name, int parent, soa_joint_type type, doubl
 }
 /* Ground L[0], crank L[1] (primary), coupler L[2], rocker L[3]. */
 static const double L4[4] = {1, 0.4, 0.9, 0.7};
-static int four_bar_U(void *user, T *q) {
+static bool four_bar_U(void *user, T *q) {
     const double *L = user;
     const T x = LIN(-L[1], COS(q[0]), L[0]), y = LIN(-L[1], SIN(q[0]), 0);
     const T r = soa_taylor_hypot(x, y), rr = MUL(r, r);
@@ -178,7 +178,7 @@ static T turn_x(T angle, const double p[2]) {
 static T turn_y(T angle, const double p[2]) {
     return ADD(LIN(p[0], SIN(angle), 0), LIN(p[1], COS(angle), 0));
 }
-static int figure_1_U(void *user, T *q) {
+static bool figure_1_U(void *user, T *q) {
     (void)user;
     const double along[2] = {LINK1, 0};
     q[0] = lift(soa_taylor_constant(B1[0]), soa_taylor_constant(B1[1]), P1, q[4], 1);
@@ -623,7 +623,7 @@ static void random_systems(void **unused) {
 /* ---- quaternions by function; statuses ------------------------------------------------------- */
 /* A free base (primary) that carries a wheel (revolute, primary) and a ball (spherical) geared to
  * the wheel: the ball turns by half the wheel's angle about z, after a fixed turn about x. */
-static int geared_ball(void *user, T *q) {
+static bool geared_ball(void *user, T *q) {
     (void)user;
     const T half = LIN(0.25, q[7], 0), c = COS(half), s = SIN(half);
     const double cx = cos(0.3), sx = sin(0.3);
@@ -716,17 +716,17 @@ static void with_quaternions(void **unused) {
     soa_model_free(m);
 }
 
-static int no_such(void *user, T *q) {
+static bool no_such(void *user, T *q) {
     (void)user;
     (void)q;
     return 1;
 }
-static int wrong(void *user, T *q) {
+static bool wrong(void *user, T *q) {
     four_bar_U(user, q);
     q[2] = LIN(1, q[2], 1e-3);
     return 0;
 }
-static int forgetful(void *user, T *q) {
+static bool forgetful(void *user, T *q) {
     (void)user;
     q[1] = soa_taylor_constant(0); /* and q[2] is not written */
     return 0;

@@ -734,7 +734,7 @@ static hands_case hands_open(long seed) {
         c.total += k->share[i];
         k->grasp[i] = random_place(&d, 0.3);
     }
-    k->has_grasp = 1;
+    k->has_grasp = true;
     roll_many(&d, 0, 50, 6, k->stiffness);
     roll_many(&d, 0, 20, 6, k->damping);
     roll_many(&d, 0, 9, 2, k->follow_stiffness);

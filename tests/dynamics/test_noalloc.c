@@ -380,7 +380,7 @@ typedef struct loops {
     unsigned char *primary;
 } loops;
 static const soa_constraint_capacity loop_room = {3, 12, 1};
-static int all_but_one(void *user, soa_taylor *q) { /* the last coordinate follows the first */
+static bool all_but_one(void *user, soa_taylor *q) { /* the last coordinate follows the first */
     const int *nq = user;
     q[*nq - 1] = soa_taylor_sin(q[0]);
     return 0;
@@ -919,7 +919,7 @@ static void supervision(controlled *s) {
     soa_supervisor_state now;
     soa_report report;
     char text[1000];
-    int changed;
+    bool changed;
     QUIET(SOA_OK, soa_supervisor_check(&watcher, &report));
     QUIET(SOA_OK, soa_supervisor_start(&watcher, &now));
     QUIET(SOA_OK, soa_supervisor_tick(&watcher, &now, NULL, 1, &changed));
