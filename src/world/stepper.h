@@ -1,5 +1,5 @@
-/* stepper.h  explicit steps with error control and events, by ARKODE, for drop.c, closed_simulate.c
- * and grasp_simulate.c.
+/* stepper.h  explicit steps with error control and events, by ARKODE, for time_loop.c; and the
+ * methods and norms that worlds (motion.c) use too.
  *
  * An event is a function that falls through zero. ARKODE finds it on its interpolant. The caller
  * then goes back to the state before the step and integrates again up to the event
@@ -32,6 +32,9 @@ int soai_use_implicit(void *ark, int order);
  * rest. After this call the vector and its clones use the largest error, so every coordinate is
  * within its own tolerance. */
 void soai_measure_worst(N_Vector y);
+/* Errors of angles are relative to at most 1 rad, however many turns they have made. Writes 1 for
+ * the coordinates that are angles, 0 for the others: nq numbers. */
+void soai_mark_angles(const soa_model *model, unsigned char *angle);
 /* The tolerances of one step are the requested ones divided by this number. Over many periods of an
  * oscillator the errors of steps add up, by an amount that differs from pair to pair: explicit
  * order 3 needs a quarter of the tolerance to stay within 100 times the tolerance after 20 periods.
