@@ -207,7 +207,7 @@ static soa_status project(sim *s, double t, double *y) {
     soa_closed_sim_result *r = s->result;
     soa_status status = soa_q_normalise(s->model, y);
     s->projecting = 1;
-    s->loop.step.body = -1;
+    s->loop.step.fault.body = -1;
     if (status) return status;
     if (s->options->no_projection) { /* only measure the error */
         worst(s, t, y, 0, &s->error[0]);
@@ -259,7 +259,7 @@ static soa_status regroup(sim *s) {
     /* Not earlier: motion through a dead point must not be stopped. */
     if (!status) status = soai_rubbing_settle(r, v);
     s->loose = 0;
-    return l->step.status = status;
+    return l->step.fault.status = status;
 }
 /* Uses the holding torques from after_step. */
 static int overdue(void *user, double *when) {
@@ -287,7 +287,7 @@ static soa_status refine(void *user, int round, double *when) {
         ++first;
     if (first == s->rub.count) return SOA_OK;
     s->fresh = 0;
-    if ((l->step.status = evaluate(s, l->step.t, l->step.data))) return l->step.status;
+    if ((l->step.fault.status = evaluate(s, l->step.t, l->step.data))) return l->step.fault.status;
     const soai_rub *of = s->rub.list + first;
     double acceleration = of->rest;
     for (int j = 0; j < s->nv; ++j)
@@ -322,20 +322,20 @@ static soa_status explain(void *user, soa_status status, int flag, soa_report *r
     sim *s = user;
     const soai_stepper *step = &s->loop.step;
     if (!(status = soai_stepper_reason(step, status, flag))) return SOA_OK;
-    if (step->body > 0) return soai_stepper_explain(step, s->model, status, flag, report);
-    if (status == step->status && s->projecting && s->culprit)
+    if (step->fault.body > 0) return soai_stepper_explain(step, s->model, status, flag, report);
+    if (status == step->fault.status && s->projecting && s->culprit)
         return soai_report(
             report, status, -1, 0,
             "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", step->t,
             s->culprit, s->off, soa_status_text(status));
     if (s->last.weakest >= 0 &&
-        (status == SOA_E_SINGULAR ? status == step->status
+        (status == SOA_E_SINGULAR ? status == step->fault.status
                                   : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
         return soai_report(
             report, status, -1, 0,
             "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", step->t,
             s->last.condition, weakest(s), soa_status_text(status));
-    if (status == SOA_E_INCONSISTENT && status == step->status)
+    if (status == SOA_E_INCONSISTENT && status == step->fault.status)
         return soai_report(report, status, -1, 0,
                            "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
                            step->t, s->last.text, s->last.residual);
@@ -571,7 +571,7 @@ static soa_status prepare(void *user, soa_report *report) {
     /* NaN and wrong quaternions are refused, not repaired. */
     status = soa_kinematics(s->model, s->work, step->data, step->data + s->nq, NULL);
     if (status) {
-        step->body = soa_work_failed_body(s->work);
+        step->fault.body = soa_work_failed_body(s->work);
         return explain(s, status, 0, report);
     }
     /* Measure at zero speed how far the loops are open. */
@@ -581,7 +581,7 @@ static soa_status prepare(void *user, soa_report *report) {
         return soai_report(
             report, SOA_E_INCONSISTENT, -1, 0,
             "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
-    step->status = status = project(s, step->t, step->data);
+    step->fault.status = status = project(s, step->t, step->data);
     return status ? explain(s, status, 0, report) : SOA_OK;
 }
 
@@ -593,14 +593,15 @@ static soa_status begin(void *user) {
     for (int k = 0; k < s->rub.count; ++k)
         s->rub.list[k].mode = SOAI_UP;
     if (s->rub.count &&
-        !(step->status = status = soai_rubbing_at(&s->rub, s->loop.q, step->data + s->nq))) {
+        !(step->fault.status = status = soai_rubbing_at(&s->rub, s->loop.q, step->data + s->nq))) {
         soai_rubbing_gather(&s->rub, at_rest);
         s->fresh = s->loose = 1; /* finds the initial rank */
-        if (!(step->status = status = evaluate(s, step->t, step->data))) status = regroup(s);
+        if (!(step->fault.status = status = evaluate(s, step->t, step->data))) status = regroup(s);
         s->projecting = 0;
     }
     s->fresh = 1;
-    if (!status && (step->status = status = evaluate(s, step->t, step->data))) s->projecting = 0;
+    if (!status && (step->fault.status = status = evaluate(s, step->t, step->data)))
+        s->projecting = 0;
     s->result->drift_worst = 0; /* the drift of the caller's state does not count */
     return status;
 }

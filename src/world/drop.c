@@ -367,7 +367,7 @@ static soa_status prepare(void *user, soa_report *report) {
 static soa_status begin(void *user) {
     sim *s = user;
     soa_status status = divide(s);
-    if (status != SOA_OK) s->loop.step.body = soa_work_failed_body(s->loop.work);
+    if (status != SOA_OK) s->loop.step.fault.body = soa_work_failed_body(s->loop.work);
     return status;
 }
 

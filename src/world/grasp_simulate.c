@@ -65,7 +65,7 @@ static soa_status evaluate(void *user, double t, const double *y) {
     if (!status)
         status = soa_grasp_fd(s->grasp, s->work, &s->options->grasp, &input, l->qdd, s->force, NULL,
                               NULL);
-    if (status) l->step.body = soa_work_failed_body(s->work);
+    if (status) l->step.fault.body = soa_work_failed_body(s->work);
     return status;
 }
 static int shorter_helps(soa_status status) {
@@ -352,7 +352,7 @@ static soa_status prepare(void *user, soa_report *report) {
     if (!status) status = check_changes(s, report);
     if (status) return status;
     if ((status = soa_kinematics(s->model, s->work, q, v, NULL))) {
-        step->body = soa_work_failed_body(s->work);
+        step->fault.body = soa_work_failed_body(s->work);
         return soai_loop_explain(&s->loop, status, 0, report);
     }
     for (int i = 0; i < s->count && !status; ++i) {

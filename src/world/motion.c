@@ -183,7 +183,7 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
                        : soa_aba(w->model, w->work, w->q, v, w->torque, w->wrenches, count, w->qdd);
     if (!s) s = soa_q_rate(w->model, w->q, v, rate);
     if (s) {
-        w->body = soa_work_failed_body(w->work);
+        w->fault.body = soa_work_failed_body(w->work);
         return s;
     }
     memcpy(rate + w->at_v, w->qdd, (size_t)w->nv * sizeof *rate);
@@ -348,8 +348,9 @@ static double world_time(const soa_world *w, double t) {
 static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soa_world *w = user;
     ++w->state->stats.evaluations;
-    w->status = soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
-    return w->status ? 1 : 0; /* a shorter step may succeed */
+    w->fault.status =
+        soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
+    return w->fault.status ? 1 : 0; /* a shorter step may succeed */
 }
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const soa_world *w = user;
@@ -378,9 +379,9 @@ static int after_step(realtype t, N_Vector y, void *user) {
     soa_world *w = user;
     double *data = N_VGetArrayPointer(y);
     const double now = world_time(w, t);
-    w->status = settle(w, now, data);
-    if (!w->status) w->status = keep(w, now, data);
-    return w->status ? -1 : 0;
+    w->fault.status = settle(w, now, data);
+    if (!w->fault.status) w->fault.status = keep(w, now, data);
+    return w->fault.status ? -1 : 0;
 }
 /* Longest step allowed from the state reached. */
 static double longest(soa_world *w, const double *y) {
@@ -451,14 +452,6 @@ static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     return 0;
 }
 
-static void keep_message(int code, const char *module, const char *function, char *message,
-                         void *user) {
-    soa_world *w = user;
-    (void)module;
-    (void)function;
-    if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
-}
-
 /* Fixed steps need no error estimate, so four evaluations give order 4: Kutta's method. */
 static int classical(void *ark) {
     double c[4] = {0, 0.5, 0.5, 1}, b[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -518,7 +511,7 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         bad = CVodeInit(w->cvode, derivative, 0, w->vector) || CVodeSetUserData(w->cvode, w) ||
               CVodeWFtolerances(w->cvode, weights) ||
               CVodeSetLinearSolver(w->cvode, w->solver, w->matrix) ||
-              CVodeSetErrHandlerFn(w->cvode, keep_message, w) ||
+              CVodeSetErrHandlerFn(w->cvode, soai_fault_note, &w->fault) ||
               CVodeSetMaxNumSteps(w->cvode, -1) || CVodeSetMaxOrd(w->cvode, o->order) ||
               CVodeSetMaxErrTestFails(w->cvode, SOAI_MOST_TRIES) ||
               CVodeSetMaxConvFails(w->cvode, SOAI_MOST_TRIES) || attach_newton(w);
@@ -527,7 +520,7 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
         if (!w->ark) return SOA_E_MEMORY;
         bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
-              ARKStepSetErrHandlerFn(w->ark, keep_message, w) ||
+              ARKStepSetErrHandlerFn(w->ark, soai_fault_note, &w->fault) ||
               ARKStepSetMaxNumSteps(w->ark, -1) ||
               ARKStepSetPostprocessStepFn(w->ark, after_step) ||
               ARKStepSetCFLFraction(w->ark, 0.999) ||
@@ -606,15 +599,7 @@ static soa_status explain_step(soa_world *w, double t, int flag, soa_report *rep
 }
 
 static soa_status explain(soa_world *w, double t, int flag, soa_report *report) {
-    soa_status s;
-    if (w->status) {
-        s = w->status;
-    } else if (flag == ARK_MEM_FAIL) {
-        s = SOA_E_MEMORY;
-    } else {
-        s = SOA_E_NO_CONVERGENCE;
-    }
-    soa_body_info info;
+    const soa_status s = soai_fault_reason(&w->fault, flag);
     if (s == SOA_E_ARGUMENT)
         for (int m = 0; m < w->meeting_count; ++m)
             if (w->laws[w->meetings[m].law].law == SOA_CONTACT_PAPER)
@@ -623,14 +608,10 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
                     "stopped at t = %.9g s: shapes overlap, where the contact law of the "
                     "paper has no value; take law: safe",
                     t);
-    if (w->status && w->body > 0 && !soa_model_body(w->model, w->body, &info))
-        return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t,
-                           info.link, soa_status_text(s));
-    if (flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
-    if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->status)
+    if (!w->fault.status && flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
+    if (!w->fault.status && (flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE))
         return explain_step(w, t, flag, report);
-    return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
-                       w->message[0] ? "; " : "", w->message);
+    return soai_fault_report(&w->fault, w->model, "", t, s, report);
 }
 
 /* Backward differences depend on their past states. So the state is changed only where a touch
@@ -739,9 +720,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     w->origin = state->t;
     w->end = end;
     w->span = end - state->t;
-    w->status = SOA_OK;
-    w->body = -1;
-    w->message[0] = 0;
+    soai_fault_clear(&w->fault);
     w->fresh = 1;
     int flag = start_stretch(w);
     while (flag >= 0 && !s && t < w->span) {

@@ -165,7 +165,7 @@ int soai_newton_judge(soai_newton *newton) {
 }
 
 soa_status soai_stepper_open(soai_stepper *s, int size) {
-    *s = (soai_stepper){.size = size, .body = -1, .watching = 1};
+    *s = (soai_stepper){.size = size, .fault = {.body = -1}, .watching = 1};
     if (SUNContext_Create(NULL, &s->context)) return SOA_E_MEMORY;
     s->y = N_VNew_Serial(size, s->context);
     s->before = calloc((size_t)size + 1, sizeof *s->before);
@@ -187,19 +187,12 @@ void soai_stepper_close(soai_stepper *s, long *rejected) {
     *s = (soai_stepper){0};
 }
 
-static void keep_message(int code, const char *module, const char *function, char *message,
-                         void *user) {
-    soai_stepper *s = user;
-    (void)module;
-    (void)function;
-    if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
-}
 int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) {
     int flag;
     const double sharpness = soai_sharpness(plan->order);
     s->ark = ARKStepCreate(plan->rate, NULL, s->t, s->y, s->context);
     if (!s->ark) return ARK_MEM_FAIL;
-    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) ||
+    if ((flag = ARKStepSetErrHandlerFn(s->ark, soai_fault_note, &s->fault)) ||
         (flag = ARKStepSetUserData(s->ark, user)) ||
         (!plan->events && /* the other kind costs evaluations */
          (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE))) ||
@@ -246,20 +239,12 @@ int soai_stepper_again(soai_stepper *s, double end) {
 
 soa_status soai_stepper_reason(const soai_stepper *s, soa_status status, int flag) {
     if (status || flag >= 0) return status;
-    if (s->status) return s->status;
-    if (flag == ARK_MEM_FAIL) return SOA_E_MEMORY;
-    return SOA_E_NO_CONVERGENCE;
+    return soai_fault_reason(&s->fault, flag);
 }
 soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, soa_status status,
                                 int flag, soa_report *report) {
-    soa_body_info info;
     if (!(status = soai_stepper_reason(s, status, flag))) return SOA_OK;
-    if (s->body > 0 && !soa_model_body(model, s->body, &info))
-        return soai_report(report, status, s->body, 0,
-                           "simulation stopped at t = %.9g s, link %.60s: %s", s->t, info.link,
-                           soa_status_text(status));
-    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t,
-                       soa_status_text(status), s->message[0] ? "; " : "", s->message);
+    return soai_fault_report(&s->fault, model, "simulation ", s->t, status, report);
 }
 
 #define REFUSE(...) return soai_report(report, SOA_E_ARGUMENT, -1, 0, __VA_ARGS__)

@@ -6,6 +6,7 @@
  * (soai_stepper_again), so that no interpolated state enters a motion. */
 #ifndef SOAI_STEPPER_H
 #define SOAI_STEPPER_H
+#include "integration_fault.h"
 #include "soa/world.h"
 
 #include <stdio.h> /* the next header needs FILE */
@@ -66,10 +67,8 @@ typedef struct soai_stepper {
     /* Numbers in y; which events were found, as from ARKStepGetRootInfo. */
     int size, *found;
     double t, t_before;
-    int watching;      /* zero while an interval is integrated again: no events */
-    soa_status status; /* status of the last evaluation */
-    int body;          /* number of the body at fault, or -1 */
-    char message[160]; /* from ARKODE */
+    int watching; /* zero while an interval is integrated again: no events */
+    soai_integration_fault fault;
 } soai_stepper;
 
 /* Functions that the integrator calls, and its settings. */

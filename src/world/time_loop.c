@@ -59,16 +59,16 @@ static soa_status rates(soai_time_loop *l, double t, const double *y, double *ra
 }
 static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soai_time_loop *l = user;
-    l->step.status = rates(l, t, N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
-    if (!l->step.status) return 0;
-    l->step.body = soa_work_failed_body(l->work);
-    return l->mechanism->shorter_helps(l->step.status) ? 1 : -1;
+    l->step.fault.status = rates(l, t, N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
+    if (!l->step.fault.status) return 0;
+    l->step.fault.body = soa_work_failed_body(l->work);
+    return l->mechanism->shorter_helps(l->step.fault.status) ? 1 : -1;
 }
 static int after_step(realtype t, N_Vector y, void *user) {
     soai_time_loop *l = user;
-    l->step.body = -1;
-    l->step.status = l->mechanism->after_step(l->user, t, N_VGetArrayPointer(y));
-    return l->step.status ? -1 : 0;
+    l->step.fault.body = -1;
+    l->step.fault.status = l->mechanism->after_step(l->user, t, N_VGetArrayPointer(y));
+    return l->step.fault.status ? -1 : 0;
 }
 static int weights(N_Vector y, N_Vector weight_vector, void *user) {
     const soai_time_loop *l = user;
@@ -83,8 +83,8 @@ static int watch(realtype t, N_Vector y, realtype *g, void *user) {
     for (int k = 0; k < l->events; ++k)
         g[k] = 1;
     if (!l->step.watching) return 0;
-    l->step.status = l->mechanism->watch(l->user, t, N_VGetArrayPointer(y), g);
-    return l->step.status ? -1 : 0;
+    l->step.fault.status = l->mechanism->watch(l->user, t, N_VGetArrayPointer(y), g);
+    return l->step.fault.status ? -1 : 0;
 }
 
 /* --- energies and samples --------------------------------------------------------------------- */
@@ -143,7 +143,8 @@ static soa_status locate(soai_time_loop *l, double when, int *flag) {
     ARKStepGetCurrentTime(l->step.ark, &limit);
     for (int round = 0; round < ROUNDS; ++round) {
         double better = when;
-        if ((*flag = soai_stepper_again(&l->step, when)) != ARK_SUCCESS) return l->step.status;
+        if ((*flag = soai_stepper_again(&l->step, when)) != ARK_SUCCESS)
+            return l->step.fault.status;
         const soa_status status = l->mechanism->refine(l->user, round, &better);
         if (status) return status;
         const int inside = better > l->step.t_before && better < limit;
@@ -238,7 +239,7 @@ soa_status soai_loop_run(soai_time_loop *l, const double *q, const double *v, so
     l->step.t = o->start;
     soa_status status = m->prepare(l->user, report);
     if (status) return status;
-    if ((status = measure(l, 1))) l->step.body = soa_work_failed_body(l->work);
+    if ((status = measure(l, 1))) l->step.fault.body = soa_work_failed_body(l->work);
     if (!status) status = m->begin(l->user);
     if (!status) status = m->show(l->user);
     if (status) return soai_loop_explain(l, status, 0, report);

@@ -405,7 +405,7 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
     s = soa_closed_fd(w->constraints, w->work, NULL, &(soa_input){.q = w->y, .v = w->y + w->at_v},
                       w->qdd, NULL, &found);
     if (s && s != SOA_E_SINGULAR) {
-        w->body = soa_work_failed_body(w->work);
+        w->fault.body = soa_work_failed_body(w->work);
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
                                    "the closed machine cannot move: %s%s%s", soa_status_text(s),
                                    found.text[0] ? "; " : "", found.text);
