@@ -628,8 +628,9 @@ static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau,
     const int nv = mo->nv, n = e->n, m = e->m;
     for (int k = 0; tau && k < n; ++k)
         e->x[e->primary[k]] += tau[k];
-    soa_status s = soa_aba(mo, w, e->q, e->v, e->x, wrenches, wrench_count, e->y);
-    /* soa_aba's articulated inertias stand */
+    const soa_input state = {
+        .q = e->q, .v = e->v, .tau = e->x, .wrenches = wrenches, .wrench_count = wrench_count};
+    soa_status s = soai_aba_articulated(mo, w, &state, e->y);
     if (s || (s = soai_cut_prepare(e->def.constraints, w))) return s;
     soai_cut_correct(e->def.constraints, e->y);
     for (int i = 0; i < m; ++i) {

@@ -242,7 +242,7 @@ soa_status soai_articulate(soa_machine *m) {
     if (m->articulated) return SOA_OK;
     soa_work *w = m->work;
     soai_pose(m);
-    const int bad = w->k->articulate(&w->view, &w->w, NULL);
+    const int bad = soai_work_articulate(w, NULL);
     if (bad) return soai_run_hinge(m, bad);
     m->articulated = 1;
     return SOA_OK;

@@ -26,7 +26,8 @@
  *          Friction and springs are taken off the torques first; mimic joints are a projection at
  *          the end (articulate.h).
  * frames   Any; the library gives the aligned ones (aligned_frames.c).
- * writes   R p V(angular) P z(in f) A G nu(in e); with mimic joints also U D
+ * writes   R p V(angular) P z(in f) A G nu(in e); with mimic joints, or if the work space keeps
+ *          them, also U D, for minv_mul on the same tables
  * returns  0, or the body whose hinge moves no inertia */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H

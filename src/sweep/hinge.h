@@ -192,8 +192,8 @@ SOAI_INLINE void hinge_solve(joint J, int kind, const real *D, const real *x, re
         block_solve(n, D, out);
 }
 /* U and D as articulate leaves them. */
-SOAI_INLINE void hinge_keep_for_mimic(joint J, int kind, const real *P, const real *U,
-                                      const real *D) {
+SOAI_INLINE void hinge_keep_for_minv(joint J, int kind, const real *P, const real *U,
+                                     const real *D) {
     const int n = joint_size(J, kind);
     real *kept = J.w->U + 6 * J.b->iv;
     real *factors = J.w->D + J.b->id;
@@ -210,8 +210,8 @@ SOAI_INLINE void hinge_keep_for_mimic(joint J, int kind, const real *P, const re
     }
     block_factor_any(6, factors, 0);
 }
-/* Leaves G and nu for the smoother and, where mimic joints read them again (mimic_prepare), U and
- * D. */
+/* Leaves G and nu for the smoother and, where products with M^-1 follow (mimic_prepare, loops), U
+ * and D. */
 SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, const real *D,
                             const real *G, const real *nu) {
     const int n = joint_size(J, kind);
@@ -220,7 +220,7 @@ SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, con
         J.w->e[J.b->iv + c] = nu[c];
         if (!hinge_is_free(J, kind)) v6_copy(G + 6 * c, kept + 6 * c);
     }
-    if (J.k->nm) hinge_keep_for_mimic(J, kind, P, U, D);
+    if (J.k->nm || J.w->keeps) hinge_keep_for_minv(J, kind, P, U, D);
 }
 /* eps = tau - H z.  An exact rotor does not feel the joint's own c, which the smoother will put in
  * a'. */

@@ -64,6 +64,7 @@ typedef struct kernel_work {
 #define SOAI_WORK_FIELD_(name, size) real *name;
     SOAI_WORK_LIST(SOAI_WORK_FIELD_)
 #undef SOAI_WORK_FIELD_
+    int keeps; /* nonzero: aba leaves U and D, so that minv_mul can follow it */
 } kernel_work;
 
 /* The work of body i, and of its parent, as far as it only passes between neighbours: sums inward,
@@ -85,7 +86,10 @@ SOAI_INLINE size_t kernel_layout(const view_table *k, kernel_work *w, real *memo
     (void)Q;
     (void)D;
     (void)N;
-    if (memory) w->b = (body_work *)(void *)memory;
+    if (memory) {
+        w->b = (body_work *)(void *)memory;
+        w->keeps = 0;
+    }
 #define SOAI_WORK_PLACE_(name, size)   \
     if (memory) w->name = memory + at; \
     at += size;
