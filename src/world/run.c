@@ -43,6 +43,12 @@ static int is_linear(const soa_body_info *info, int rates, int k) {
     default: return 0;
     }
 }
+/* Unit of coordinate (or rate) k of a joint; "": parts of a quaternion. */
+static const char *unit_of(const soa_body_info *info, int rates, int k) {
+    if (is_linear(info, rates, k)) return rates ? "m/s" : "m";
+    if (rates) return "rad/s";
+    return info->type == SOA_FREE || info->type == SOA_SPHERICAL ? "" : "rad";
+}
 static int is_first_of_group(const soa_world *w, int solid) {
     for (int k = 0; k < solid; ++k)
         if (!strcmp(w->solids[k].group, w->solids[solid].group)) return 0;
@@ -67,17 +73,14 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
             soa_model_body(w->model, b, &info);
             for (int k = 0; k < (rates ? info.nv : info.nq); ++k) {
                 char name[300];
-                const int linear = is_linear(&info, rates, k);
+                const char *unit = unit_of(&info, rates, k);
                 coordinate_name(&info, rates, k, name);
                 if (rates)
-                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k],
-                        "sensor.v.%s%s", name, "");
+                    put(user, unit, unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s",
+                        name, "");
                 else
-                    put(user,
-                        linear                                                ? "m"
-                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
-                                                                              : "rad",
-                        unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
+                    put(user, unit, unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s",
+                        name, "");
             }
         }
     const char *name;
@@ -178,13 +181,9 @@ static void walk(soa_world *w, put_fn *put, void *user) {
                 char full[300];
                 coordinate_name(&info, rates, k, full);
                 if (!rates)
-                    put(user,
-                        linear                                                ? "m"
-                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
-                                                                              : "rad",
-                        q[info.q_index + k], "q.%s%s", full, "");
+                    put(user, unit_of(&info, 0, k), q[info.q_index + k], "q.%s%s", full, "");
                 else if (rates == 1)
-                    put(user, linear ? "m/s" : "rad/s", v[info.v_index + k], "v.%s%s", full, "");
+                    put(user, unit_of(&info, 1, k), v[info.v_index + k], "v.%s%s", full, "");
                 else if (w->actuated[info.v_index + k])
                     put(user, linear ? "N" : "N m", w->tau[info.v_index + k], "tau.%s%s", full, "");
             }

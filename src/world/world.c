@@ -55,12 +55,6 @@ static void read_joints(soa_world *w) {
             if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.')
                 part = &w->scenario->parts[p];
         }
-        for (int k = 0; k < info.nq; ++k) {
-            const int q = info.q_index + k;
-            w->angle[q] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
-                          info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && k == 0) ||
-                          (info.type == SOA_PLANAR && k == 2);
-        }
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k;
             w->effort[i] = info.max_effort;
@@ -69,6 +63,7 @@ static void read_joints(soa_world *w) {
             w->actuated[i] = part && part->model && info.type != SOA_FREE;
         }
     }
+    soai_mark_angles(w->model, w->angle);
     /* Including the friction of mimic joints. */
     soai_losses(w->model, w->damping, w->friction_up, w->friction_down);
     for (int m = 0; m < w->meeting_count; ++m)
