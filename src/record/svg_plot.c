@@ -180,29 +180,21 @@ static void write_svg(FILE *file, const soa_plot *plot) {
     fputs("</svg>\n", file);
 }
 
-static soa_status fail(soa_report *report, soa_status status, const char *path,
-                       const char *reason) {
-    if (report != NULL) {
-        report->status = status;
-        report->body = -1;
-        report->line = 0;
-        snprintf(report->text, sizeof report->text, "%.150s: %s", path, reason);
-    }
-    return status;
-}
-
 soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report) {
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
-        return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot",
-                    "a plot needs panels and a path");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "%.150s: a plot needs panels and a path",
+                           path != NULL ? path : "plot");
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     if (file != NULL) write_svg(file, plot);
     const int broken = file == NULL || ferror(file);
     const int lost = file != NULL && fclose(file) != 0;
-    const soa_status s = broken || lost ? fail(report, SOA_E_MEMORY, path, "no memory")
-                                        : soai_new_file_write(path, text, size, report);
+    soa_status s;
+    if (broken || lost)
+        s = soai_report(report, SOA_E_MEMORY, -1, 0, "%.150s: no memory", path);
+    else
+        s = soai_new_file_write(path, text, size, report);
     free(text);
     return s;
 }

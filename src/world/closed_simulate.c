@@ -367,12 +367,9 @@ static soa_status show(sim *s) {
     }
     r->supplied = energy[0];
     r->dissipated = energy[1];
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
-                 r->dissipated - r->supplied;
-    r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale =
-        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
-    r->energy_scale = fmax(fmax(r->energy_scale, r->dissipated), fabs(r->supplied));
+    const soai_energies e = {r->kinetic_start, r->potential_start, r->kinetic,
+                             r->potential,     r->dissipated,      r->supplied};
+    r->balance = soai_energy_balance(&e, &r->balance_worst, &r->energy_scale);
     return SOA_OK;
 }
 

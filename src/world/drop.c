@@ -361,12 +361,9 @@ static soa_status show(sim *s, double t, int *stop) {
     r->coulomb = energy[1];
     r->supplied = energy[2];
     double dissipated = r->viscous + r->coulomb;
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
-                 dissipated - r->supplied;
-    r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale =
-        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
-    r->energy_scale = fmax(fmax(r->energy_scale, dissipated), fabs(r->supplied));
+    const soai_energies e = {r->kinetic_start, r->potential_start, r->kinetic,
+                             r->potential,     dissipated,         r->supplied};
+    r->balance = soai_energy_balance(&e, &r->balance_worst, &r->energy_scale);
     if (s->options->sample != NULL) {
         soa_sim_sample sample = {t,          s->q,        v,         r->kinetic, r->potential,
                                  dissipated, r->supplied, r->balance};

@@ -325,6 +325,15 @@ soa_status soai_check_steps(double relative, double absolute, int order, double 
 }
 #undef REFUSE
 
+double soai_energy_balance(const soai_energies *e, double *worst, double *scale) {
+    const double risen = e->potential - e->potential_start;
+    const double balance = (e->kinetic - e->kinetic_start) + risen + e->dissipated - e->supplied;
+    *worst = fmax(*worst, fabs(balance));
+    *scale = fmax(fmax(*scale, e->kinetic), fabs(risen));
+    *scale = fmax(fmax(*scale, e->dissipated), fabs(e->supplied));
+    return balance;
+}
+
 double soai_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -102,6 +102,14 @@ soa_status soai_check_span(double start, double duration, double sample_time, so
 soa_status soai_check_steps(double relative, double absolute, int order, double max_step,
                             soa_report *report);
 
+/* The energies of a simulation, J. */
+typedef struct soai_energies {
+    double kinetic_start, potential_start, kinetic, potential, dissipated, supplied;
+} soai_energies;
+/* Energy that appeared from nowhere: zero but for rounding and errors of integration. Raises
+ * *worst, the largest balance, and *scale, the largest energy. */
+double soai_energy_balance(const soai_energies *e, double *worst, double *scale);
+
 /* Time of a monotonic clock. */
 double soai_seconds(void);
 
