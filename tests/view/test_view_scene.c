@@ -189,11 +189,15 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
         } else
             assert_null(json_object_get(item, "joint"));
     }
-    json_array_foreach(json_object_get(j, "signals"), i, item) text(item, "name");
-    text(item, "unit");
-    json_array_foreach(json_object_get(j, "events"), i, item) number(item, "t");
-    text(item, "kind");
-    text(item, "text");
+    json_array_foreach(json_object_get(j, "signals"), i, item) {
+        text(item, "name");
+        text(item, "unit");
+    }
+    json_array_foreach(json_object_get(j, "events"), i, item) {
+        number(item, "t");
+        text(item, "kind");
+        text(item, "text");
+    }
     json_array_foreach(json_object_get(j, "summary"), i, item)
         assert_int_equal(json_array_size(item), 2);
     const json_t *time = json_object_get(j, "time");
