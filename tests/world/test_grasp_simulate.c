@@ -39,8 +39,9 @@ static const soa_model *lift_and_box(squeeze *k) {
     soa_body_def body[4] = {
         soa_body_default("lift", 0, SOA_PRISMATIC), soa_body_default("left", 1, SOA_PRISMATIC),
         soa_body_default("right", 1, SOA_PRISMATIC), soa_body_default("box", 0, SOA_FREE)};
+    const double mass[4] = {5, 0.5, 0.5, 2};
     for (int i = 0; i < 4; ++i)
-        soa_body_box(&body[i], i == 0 ? 5 : i == 3 ? 2 : 0.5, 0.2, 0.1, 0.15);
+        soa_body_box(&body[i], mass[i], 0.2, 0.1, 0.15);
     for (int i = 1; i < 3; ++i) {
         body[i].joint.axis[0] = 1;
         body[i].joint.axis[2] = 0;
