@@ -38,6 +38,7 @@ typedef enum soa_constraint_kind {
               * plane z = 0 of frame 1, without slipping: 1 row on the position, 2 on the velocity
               * (nonholonomic).  It may lean, but not lie flat (SOA_E_SINGULAR) */
 } soa_constraint_kind;
+enum { SOA_CONSTRAINT_KIND_COUNT = SOA_DISC + 1 };
 
 /* Right side of a rheonomic constraint at time t: out = value, its rate, its second rate. */
 typedef void soa_drive_fn(void *user, double t, double out[3]);

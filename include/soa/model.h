@@ -227,6 +227,9 @@ SOA_API int soa_model_find_frame(const soa_model *model, const char *name);
 SOA_API int soa_model_find_joint(const soa_model *model, const char *joint);
 /* "revolute", ...; "unknown" for no type */
 SOA_API const char *soa_joint_type_name(soa_joint_type type);
+/* Nonzero: this coordinate of the joint, from 0 on, is an angle; otherwise a length or a part of a
+ * quaternion. */
+SOA_API int soa_joint_type_turns(soa_joint_type type, int coordinate);
 
 /* Configuration space.  Tangent vectors are v-like: nv numbers.  No pointer may be NULL
  * (SOA_E_ARGUMENT).  Numbers must be finite (SOA_E_NOT_FINITE) and, but for soa_q_normalise,

@@ -589,10 +589,7 @@ static soa_status survey(sim *s, soa_report *report) {
         soa_status status = soa_model_body(s->model, b, &info);
         if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
         for (int i = 0; i < info.nq; ++i)
-            s->angle[info.q_index + i] =
-                (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
-                       info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && i == 0) ||
-                       (info.type == SOA_PLANAR && i == 2));
+            s->angle[info.q_index + i] = (char)soa_joint_type_turns(info.type, i);
     }
     for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
         soa_constraint_def def;

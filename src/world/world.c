@@ -57,9 +57,7 @@ static void read_joints(soa_world *w) {
         }
         for (int k = 0; k < info.nq; ++k) {
             const int q = info.q_index + k;
-            w->angle[q] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
-                          info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && k == 0) ||
-                          (info.type == SOA_PLANAR && k == 2);
+            w->angle[q] = (unsigned char)soa_joint_type_turns(info.type, k);
         }
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k;
