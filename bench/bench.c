@@ -455,7 +455,7 @@ static void record(bench *b, const char *model, int n, const entry *e) {
 
 /* --- one model -------------------------------------------------------------------------------- */
 static int states_open(states *s, const char *spec, const char *name) {
-    soa_read_options options = {.ideal = 1};
+    soa_read_options options = {.ideal = true};
     soa_report report = {0};
     memset(s, 0, sizeof *s);
     if (soa_stock_model_create(spec, &options, &s->model, &report) != SOA_OK) {

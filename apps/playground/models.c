@@ -43,7 +43,7 @@ static void base64(app_out *out, const unsigned char *bytes, size_t size) {
 }
 
 int main(int argc, char **argv) {
-    const soa_read_options ideal = {.ideal = 1};
+    const soa_read_options ideal = {.ideal = true};
     if (argc != 2) {
         fputs("usage: soa_playground_models FILE\n", stderr);
         return 1;

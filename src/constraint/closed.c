@@ -27,13 +27,13 @@ soa_closed_options soa_closed_options_default(void) {
 
 soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q) {
     soai_work_take(w);
-    w->body = w->k->articulate(&w->view, &w->w, tree_q(w, q));
+    w->body = soai_work_articulate(w, tree_q(w, q));
     (void)m;
     return w->body ? SOA_E_HINGE_SINGULAR : SOA_OK;
 }
 void soai_minv_apply(soa_work *w, const double *x, double *y) {
     double *out = w->model->nm ? w->tt : y;
-    w->k->minv_mul(&w->view, &w->w, tree_torque(w, x, w->tv), out);
+    w->k->minv_mul(w->articulated, &w->w, tree_torque(w, x, w->tv), out);
     if (w->model->nm) user_motion(w, out, y);
 }
 
@@ -355,11 +355,15 @@ typedef struct evaluation {
 static soa_status by_forces(const evaluation *in, gram *s) {
     soa_constraints *c = in->c;
     const int nv = c->model->nv, rows = in->rows;
-    soa_status bad =
-        soa_aba(c->model, in->w, in->q, in->v, c->torque, in->wrenches, in->wrench_count, c->vdot);
+    const soa_input state = {.q = in->q,
+                             .v = in->v,
+                             .tau = c->torque,
+                             .wrenches = in->wrenches,
+                             .wrench_count = in->wrench_count};
+    soa_status bad = soai_aba_articulated(c->model, in->w, &state, c->vdot);
     if (bad || (bad = soai_cut_prepare(c, in->w))) return bad;
     soai_cut_correct(c, c->vdot);
-    soai_columns(c, in->w, rows); /* soa_aba has left the articulated inertias */
+    soai_columns(c, in->w, rows); /* with the articulated inertias of forward dynamics */
     soai_gram_factor(c, rows, in->options, s);
     for (int r = 0; r < rows; ++r)
         c->lambda[r] = 0;

@@ -202,6 +202,7 @@ static int free_of(const constraint *k) {
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
 soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def, int *number,
                                soa_report *report) {
+    soai_report_reset(report);
     if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
     const soa_model *m = c->model;
     int at = 0;
@@ -363,10 +364,10 @@ soa_status soa_constraints_remove(soa_constraints *c, int number) {
     memset(k, 0, sizeof *k);
     return SOA_OK;
 }
-soa_status soa_constraints_switch(soa_constraints *c, int number, int on) {
+soa_status soa_constraints_switch(soa_constraints *c, int number, bool on) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
-    k->on = on != 0;
+    k->on = on;
     return SOA_OK;
 }
 soa_status soa_constraints_set_effort(soa_constraints *c, int number, const double *effort) {

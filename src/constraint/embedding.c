@@ -133,8 +133,9 @@ size_t soa_embedding_size(const soa_model *model, const soa_embedding_def *def) 
 }
 soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *def, void *memory,
                               size_t size, soa_embedding **embedding, soa_report *report) {
+    soai_report_reset(report);
     const soa_status s = check(model, def, report);
-    if (s) return s;
+    if (s) return soai_report_end(report, s);
     if (!embedding) FAIL(SOA_E_ARGUMENT, "nowhere to put the embedding");
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, def, NULL))
         FAIL(SOA_E_MEMORY, "%lu bytes, aligned to %d, are needed",
@@ -146,14 +147,15 @@ soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *d
 }
 soa_status soa_embedding_create(const soa_model *model, const soa_embedding_def *def,
                                 soa_embedding **embedding, soa_report *report) {
+    soai_report_reset(report);
     const soa_status s = check(model, def, report);
-    if (s) return s;
+    if (s) return soai_report_end(report, s);
     const size_t size = (layout(model, def, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *memory = aligned_alloc(SOAI_ALIGN, size);
     if (!memory) FAIL(SOA_E_MEMORY, "%lu bytes could not be had", (unsigned long)size);
     const soa_status made = soa_embedding_init(model, def, memory, size, embedding, report);
     if (made) free(memory);
-    return made;
+    return soai_report_end(report, made);
 }
 void soa_embedding_free(soa_embedding *e) {
     free(e);
@@ -613,8 +615,12 @@ static soa_status by_sweeps(soa_embedding *e, soa_work *w, const soa_input *prim
     const int nv = mo->nv, n = e->n, m = e->m;
     for (int k = 0; tau && k < n; ++k)
         e->x[e->primary[k]] += tau[k];
-    soa_status s = soa_aba(mo, w, e->q, e->v, e->x, primary->wrenches, primary->wrench_count, e->y);
-    /* soa_aba's articulated inertias stand */
+    const soa_input state = {.q = e->q,
+                             .v = e->v,
+                             .tau = e->x,
+                             .wrenches = primary->wrenches,
+                             .wrench_count = primary->wrench_count};
+    soa_status s = soai_aba_articulated(mo, w, &state, e->y);
     if (s || (s = soai_cut_prepare(e->def.constraints, w))) return s;
     soai_cut_correct(e->def.constraints, e->y);
     for (int i = 0; i < m; ++i) {

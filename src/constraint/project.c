@@ -215,8 +215,10 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t,
 }
 soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held,
                                double *q, soa_report *report) {
+    soai_report_reset(report);
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report));
+    return soai_report_end(report,
+                           soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report)));
 }
 
 /* v -= G'(G G')^+ (G v + dg/dt) over the coordinates that are not held, twice: the second pass

@@ -360,7 +360,7 @@ soa_status soa_minv_mul(const soa_model *m, soa_work *w, const double *q, const 
                         double *y) {
     soa_status s = begin(m, w, q, x, NULL, NULL);
     if (s == SOA_OK && (!x || !y)) s = SOA_E_ARGUMENT;
-    if (s || (s = hinge(w, w->k->articulate(&w->view, &w->w, tree_q(w, q))))) return s;
+    if (s || (s = hinge(w, soai_work_articulate(w, tree_q(w, q))))) return s;
     double *out = m->nm ? w->tt : y;
     w->k->minv_mul(&w->view, &w->w, tree_torque(w, x, w->tv), out);
     if (m->nm) user_motion(w, out, y);
@@ -386,7 +386,7 @@ static void minv_columns(soa_work *w, double sign, double *X) {
 soa_status soa_minv(const soa_model *m, soa_work *w, const double *q, double *Minv) {
     soa_status s = begin(m, w, q, NULL, NULL, NULL);
     if (s == SOA_OK && !Minv) s = SOA_E_ARGUMENT;
-    if (s || (s = hinge(w, w->k->articulate(&w->view, &w->w, tree_q(w, q))))) return s;
+    if (s || (s = hinge(w, soai_work_articulate(w, tree_q(w, q))))) return s;
     if (!m->nm) {
         w->k->minv_form(&w->view, &w->w, Minv);
         return SOA_OK;
@@ -411,6 +411,16 @@ soa_status soa_aba(const soa_model *m, soa_work *w, const double *q, const doubl
     s = hinge(w, w->k->aba(&w->aligned, &w->w, tq, tree_motion(w, v, w->tv),
                            tree_torque(w, tau, w->ta), fext, out));
     if (s == SOA_OK && m->nm) user_motion(w, out, qdd);
+    return s;
+}
+
+soa_status soai_aba_articulated(const soa_model *m, soa_work *w, const soa_input *input,
+                                double *qdd) {
+    w->w.keeps = 1;
+    const soa_status s =
+        soa_aba(m, w, input->q, input->v, input->tau, input->wrenches, input->wrench_count, qdd);
+    w->w.keeps = 0;
+    w->articulated = &w->aligned;
     return s;
 }
 
@@ -599,7 +609,7 @@ soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const soa_input 
     else
         memcpy(w->user, w->tt, (size_t)m->nv * sizeof *w->user);
     inverse_derivatives(w, input, w->user, dqdd_dq, dqdd_dv);
-    w->k->articulate(&w->view, &w->w, tree_q(w, input->q));
+    soai_work_articulate(w, tree_q(w, input->q));
     if (dqdd_dq) minv_columns(w, -1, dqdd_dq);
     if (dqdd_dv) minv_columns(w, -1, dqdd_dv);
     return SOA_OK;

@@ -33,7 +33,7 @@ void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, d
     w->k->compliance(&w->view, &w->w, &t, Omega);
 }
 static soa_status articulate(soa_work *w, const double *tq) {
-    const int bad = w->k->articulate(&w->view, &w->w, tq);
+    const int bad = soai_work_articulate(w, tq);
     if (!bad) return SOA_OK;
     w->body = bad;
     return SOA_E_HINGE_SINGULAR;

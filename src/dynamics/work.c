@@ -51,6 +51,7 @@ static size_t layout(const soa_model *m, char *memory) {
     w->k = soai_kernels_for(SOAI_K_DOUBLE);
     w->kf = soai_kernels_for(SOAI_K_FLOAT);
     w->view = soai_model_view(m);
+    w->articulated = &w->view;
     w->aligned_f = soai_model_view_float(m);
     w->body = -1;
     const size_t tq = (size_t)m->tq, tv = (size_t)m->tv, nb = (size_t)m->nb,

@@ -29,6 +29,7 @@ struct soa_work {
     soai_view_float aligned_f;
     soai_frame *frames; /* those frames */
     int by_columns;     /* the tree has few ancestors: mass.h takes less time than crba.h */
+    const soai_view_double *articulated; /* the tables of the articulated inertias in w */
     kernel_work w;
     void *w_f; /* struct of pointers of the float kernel */
     void *from_heap;
@@ -62,6 +63,13 @@ static inline unsigned soai_work_taken(const soa_work *w) {
 static inline soa_status soai_work_keep(soa_work *w, unsigned before, soa_status status) {
     if (w && w->taken != before) w->readable = SOAI_READ_NOTHING;
     return status;
+}
+
+/* Articulated inertias at q (tree coordinates; NULL: the poses in w are used), in the user's frames;
+ * 0, or the body whose hinge moves no inertia. */
+static inline int soai_work_articulate(soa_work *w, const double *q) {
+    w->articulated = &w->view;
+    return w->k->articulate(&w->view, &w->w, q);
 }
 
 /* Makes the aligned tables again after the model's have changed (src/kinematics/jacobian_products.c
@@ -127,6 +135,10 @@ void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, d
 void soai_user_motion(const soa_work *w, const double *tree, double *v);
 void soai_user_torque(const soa_work *w, const double *tree, double *tau);
 void soai_user_matrix(const soa_work *w, const double *tree, double *out);
+/* soa_aba, which then leaves its articulated inertias (on the aligned tables) for products with
+ * M^-1. */
+soa_status soai_aba_articulated(const soa_model *m, soa_work *w, const soa_input *input,
+                                double *qdd);
 /* What soa_aba does before its sweep: checks, then the state as the sweeps take it (wrenches in
  * body axes at body origins, NULL if there are none).  The arrays belong to the work space or to
  * the caller.  For the forms that know plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact

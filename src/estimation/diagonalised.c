@@ -21,7 +21,7 @@ static soa_status begin(const soa_model *m, soa_work *w, const double **q, const
     return SOA_OK;
 }
 static soa_status articulate(soa_work *w, const double *q) {
-    const int body = w->k->articulate(&w->view, &w->w, q);
+    const int body = soai_work_articulate(w, q);
     if (!body) return SOA_OK;
     w->body = body;
     return SOA_E_HINGE_SINGULAR;

@@ -19,9 +19,9 @@ static int looks_like_file(const char *spec) {
            ends_with(spec, ".soam");
 }
 
-int soa_urdf_begins_as_xml(const char *text, size_t length) {
+bool soa_urdf_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
-    if (text == NULL) return 0;
+    if (text == NULL) return false;
     /* UTF-16 */
     if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
         size_t low = (unsigned char)text[0] == 0xfe, at = 2; /* which byte of two says it */
@@ -68,12 +68,13 @@ static soa_status open_text(const char *spec, const soa_read_options *options,
 soa_status soa_model_open(const char *spec, const soa_read_options *options,
                           const soa_model **model, soa_constraint_list *constraints,
                           soa_report *report) {
+    soai_report_reset(report);
     if (constraints != NULL) *constraints = (soa_constraint_list){0, NULL};
     if (spec == NULL || model == NULL || *spec == '\0')
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "name a shipped model, a saved model (.soam) or a URDF file");
     if (!looks_like_file(spec) && soai_stock_is_name(spec))
-        return soai_stock_open(spec, options, model, constraints, report);
+        return soai_report_end(report, soai_stock_open(spec, options, model, constraints, report));
 
     struct stat about;
     errno = 0;
@@ -90,18 +91,20 @@ soa_status soa_model_open(const char *spec, const soa_read_options *options,
         return soai_report(report, SOA_E_FILE, -1, 0, "%.150s is a directory, not a model file",
                            spec);
 
-    if (!S_ISREG(about.st_mode)) return open_text(spec, options, model, constraints, report);
+    if (!S_ISREG(about.st_mode))
+        return soai_report_end(report, open_text(spec, options, model, constraints, report));
     FILE *file = fopen(spec, "rb");
     if (file == NULL)
         return soai_report(report, SOA_E_FILE, -1, 0, "%.150s: %s", spec, strerror(errno));
     char head[8];
     size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
-    if (!is_saved_model(head, length)) return open_text(spec, options, model, constraints, report);
+    if (!is_saved_model(head, length))
+        return soai_report_end(report, open_text(spec, options, model, constraints, report));
 
     const soa_model *saved;
     soa_status status = soa_model_load(spec, &saved, report);
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
     if (options != NULL && (options->floating || options->ideal)) {
         soa_model_free(saved);
         return soai_report(

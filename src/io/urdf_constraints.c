@@ -374,12 +374,15 @@ void soa_constraint_list_free(soa_constraint_list *list) {
 }
 
 soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_model *model,
-                                     int dense, soa_constraints **constraints, soa_report *report) {
+                                     bool dense, soa_constraints **constraints,
+                                     soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
+    soai_report_reset(report);
     *report =
         (soa_report){SOA_E_ARGUMENT, -1, 0, "no list, no model, or no place for the constraints"};
-    if (list == NULL || model == NULL || constraints == NULL) return SOA_E_ARGUMENT;
+    if (list == NULL || model == NULL || constraints == NULL)
+        return soai_report_end(report, SOA_E_ARGUMENT);
     soa_constraint_capacity room = {list->count, 0, dense};
     for (int i = 0; i < list->count; ++i) {
         const int rows = soa_constraint_def_row_count(&list->defs[i]);
@@ -397,5 +400,5 @@ soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_
         soa_constraints_free(made);
     else
         *constraints = made;
-    return status;
+    return soai_report_end(report, status);
 }

@@ -45,8 +45,8 @@ int soai_nv_of(soa_joint_type type) {
 const char *soa_joint_type_name(soa_joint_type type) {
     return (unsigned)type < SOA_JOINT_TYPE_COUNT ? joint_types[type].name : "unknown";
 }
-int soa_joint_type_turns(soa_joint_type type, int coordinate) {
-    if ((unsigned)type >= SOA_JOINT_TYPE_COUNT || coordinate < 0) return 0;
+bool soa_joint_type_turns(soa_joint_type type, int coordinate) {
+    if ((unsigned)type >= SOA_JOINT_TYPE_COUNT || coordinate < 0) return false;
     return coordinate < joint_types[type].nq && (joint_types[type].turns >> coordinate & 1);
 }
 

@@ -181,6 +181,7 @@ static void write_svg(FILE *file, const soa_plot *plot) {
 }
 
 soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report) {
+    soai_report_reset(report);
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "%.150s: a plot needs panels and a path",
                            path != NULL ? path : "plot");
@@ -196,5 +197,5 @@ soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report
     else
         s = soai_new_file_write(path, text, size, report);
     free(text);
-    return s;
+    return soai_report_end(report, s);
 }

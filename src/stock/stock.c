@@ -287,7 +287,8 @@ static soa_status hand_over(const soai_stock *stock, soa_constraint_list *list) 
 
 soa_status soa_stock_model_create(const char *name, const soa_read_options *options,
                                   const soa_model **model, soa_report *report) {
-    return soai_stock_open(name, options, model, NULL, report);
+    soai_report_reset(report);
+    return soai_report_end(report, soai_stock_open(name, options, model, NULL, report));
 }
 
 soa_status soai_stock_open(const char *name, const soa_read_options *options,

@@ -41,7 +41,7 @@ typedef struct body_work {
                       * joint_position */                                     \
     X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba */         \
     X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba */         \
-    X(e, 1 * V)      /* innovations; what the parent's motion asks of a rotor       aba, rnea */   \
+    X(e, 1 * V)      /* nu = D^-1 eps; what the parent's motion asks of a rotor       aba, rnea */ \
     X(x, 1 * V)      /* a tree vector of the caller's */                                           \
     X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics */  \
     X(pw, 3 * B)     /* position of the same                                        kinematics */  \
@@ -64,6 +64,7 @@ typedef struct kernel_work {
 #define SOAI_WORK_FIELD_(name, size) real *name;
     SOAI_WORK_LIST(SOAI_WORK_FIELD_)
 #undef SOAI_WORK_FIELD_
+    int keeps; /* nonzero: aba leaves U and D, so that minv_mul can follow it */
 } kernel_work;
 
 /* The work of body i, and of its parent, as far as it only passes between neighbours: sums inward,
@@ -85,7 +86,10 @@ SOAI_INLINE size_t kernel_layout(const view_table *k, kernel_work *w, real *memo
     (void)Q;
     (void)D;
     (void)N;
-    if (memory) w->b = (body_work *)(void *)memory;
+    if (memory) {
+        w->b = (body_work *)(void *)memory;
+        w->keeps = 0;
+    }
 #define SOAI_WORK_PLACE_(name, size)   \
     if (memory) w->name = memory + at; \
     at += size;

@@ -307,7 +307,7 @@ static void three_values(void **state) {
         const soa_model *m = NULL;
         soa_machine *machine;
         soa_work *work;
-        const soa_read_options ideal = {.ideal = 1};
+        const soa_read_options ideal = {.ideal = true};
         OK(soa_stock_model_create(arms[k], &ideal, &m, NULL));
         OK(soa_machine_create(m, NULL, 0, &machine, NULL));
         OK(soa_work_create(m, &work));

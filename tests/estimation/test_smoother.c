@@ -655,7 +655,7 @@ static void boundary_conditions(void **state) {
             OK(soa_model_body(b.m, i, &info));
             mimic |= info.mimic >= 0;
         }
-        plain = (soa_boundary){.torques = 1};
+        plain = (soa_boundary){.torques = true};
         const soa_status s = soa_boundary_problem(
             b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.tau,
             &plain, b.r1, NULL, NULL);
@@ -729,7 +729,8 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     OK(soa_model_body(fixed->m, (int)fixed->nb, &info));
     soa_wrench push[2] = {fixed->f[1], fixed->f[1]}; /* on the last body, and on the base */
     push[0].frame = info.frame;
-    soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = 1, .tip = info.frame};
+    soa_boundary ends = {
+        .given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = true, .tip = info.frame};
     memcpy(ends.base_velocity, floating->v, 6 * sizeof(double));
     memcpy(ends.base_inertia, floating->pi, 10 * sizeof(double));
     memcpy(ends.tip_force, push[0].value, 6 * sizeof(double));
@@ -749,7 +750,7 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     note(w, relative(fixed->r1, floating->r1 + 6, n), seed);
     note(w, relative(ends.base_acceleration, floating->r1, 6), seed);
     /* joint accelerations given: the base's is the one that makes the root's torque vanish */
-    ends.torques = 0;
+    ends.torques = false;
     OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v},
                             fixed->a, &ends, fixed->r1, NULL, NULL));
     memcpy(floating->a, ends.base_acceleration, 6 * sizeof(double));
@@ -854,7 +855,7 @@ static void bad_calls(void **state) {
     soa_body_info info;
     OK(soa_model_body(b.m, 4, &info));
     e = (soa_boundary){
-        .given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = 1, .tip = info.frame};
+        .given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = true, .tip = info.frame};
     out[0] = 77;
     assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.tau, &e,
                                           out, NULL, NULL),

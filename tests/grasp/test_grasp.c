@@ -717,7 +717,7 @@ static void bad_input(void **unused) {
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
     c = s.contact[0];
     c.type = SOA_CONTACT_SOFT_FINGER;
-    c.one_sided = 0;
+    c.one_sided = false;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
     c = s.contact[0];
     c.place_arm.R[0] = 3;

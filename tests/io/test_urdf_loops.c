@@ -106,11 +106,11 @@ static void kinds(void **unused) {
     soa_model_free(m);
 
     /* options: no friction; a floating base puts the links where they were */
-    list = parse(text, &(soa_read_options){.ideal = 1}, &m);
+    list = parse(text, &(soa_read_options){.ideal = true}, &m);
     assert_true(list.defs[0].damping == 0 && list.defs[0].friction == 0);
     soa_constraint_list_free(&list);
     soa_model_free(m);
-    list = parse(text, &(soa_read_options){.floating = 1}, &m);
+    list = parse(text, &(soa_read_options){.floating = true}, &m);
     assert_true(list.defs[0].frame1 == soa_model_find_frame(m, "b") &&
                 list.defs[5].coordinate[0] == soa_model_find_joint(m, "jc"));
     soa_constraint_list_free(&list);

@@ -348,7 +348,7 @@ static int build(machine *k, const graph *g) {
     if (soa_model_create(&k->tree->model, &k->m, &report)) fail_msg("%s", report.text);
     assert_int_equal(SOA_OK, soa_work_create(k->m, &k->w));
     soa_constraint_capacity room = soa_linkage_tree_capacity(k->tree);
-    room.dense = 1;
+    room.dense = true;
     assert_int_equal(SOA_OK, soa_constraints_create(k->m, &room, &k->c));
     return 1;
 }
@@ -889,10 +889,10 @@ static void the_rule(void **unused) {
     assert_non_null(
         strstr(report.text, "\"b2\" (spherical) cannot be cut: its friction, which differs"));
     edge[3].joint.friction_positive = 0;
-    def.ideal = 1;
+    def.ideal = true;
     assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
     soa_linkage_tree_free(t);
-    def.ideal = 0;
+    def.ideal = false;
     edge[3].use = SOA_EDGE_ANY;
     for (int i = 0; i < 6; ++i)
         edge[3 * i].joint.rotor_inertia = 0;

@@ -509,7 +509,7 @@ static void truncated(void **state) {
             if (size % 7 == 0) compare_overview(&small, log, (long)c.samples, NULL, 0, 0, 0.2, 17);
             soa_log_close(log);
             /* the same file growing byte by byte under a follower */
-            int news;
+            bool news;
             if (!growing) {
                 store(paths[1], whole.data, size);
                 FINE(soa_log_open(paths[1], &growing, &said));
@@ -864,7 +864,8 @@ static void followed(void **state) {
     int64_t seen = 0, looks = 0, changes = 0, told = 0;
     soa_log_info info;
     for (;; ++looks) {
-        int news, status;
+        bool news;
+        int status;
         const int gone = waitpid(child, &status, WNOHANG) == child;
         FINE(soa_log_refresh(log, &news, &said));
         soa_log_get_info(log, &info);
@@ -897,7 +898,7 @@ static void followed(void **state) {
     assert_int_equal(info.complete, 1);
     assert_int_equal(seen, r.steps);
     assert_true(changes >= 8); /* nine waits, the first perhaps over when the log was opened */
-    int news;
+    bool news;
     FINE(soa_log_refresh(log, &news, &said));
     assert_int_equal(news, 0);
     /* resumed after its end: the follower sees the end go */

@@ -68,7 +68,7 @@ static void progress(record *r, double t) {
     }
 }
 
-static int keep(void *user, const soa_sim_sample *s) {
+static bool keep(void *user, const soa_sim_sample *s) {
     record *r = user;
     if (r->count == r->room) {
         long room = r->room == 0 ? 512 : 2 * r->room;
