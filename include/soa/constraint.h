@@ -45,6 +45,7 @@ typedef enum soa_constraint_kind {
      * lean, but not lie flat (SOA_E_SINGULAR). */
     SOA_DISC
 } soa_constraint_kind;
+enum { SOA_CONSTRAINT_KIND_COUNT = SOA_DISC + 1 };
 
 /* The right side of a constraint that depends on time (rheonomic), at time t.  Writes the value,
  * its rate and its second rate. */

@@ -256,6 +256,9 @@ SOA_API int soa_model_find_frame(const soa_model *model, const char *name);
 SOA_API int soa_model_find_joint(const soa_model *model, const char *joint);
 /* "revolute" and so on; "unknown" if there is no such type. */
 SOA_API const char *soa_joint_type_name(soa_joint_type type);
+/* Is this coordinate of the joint, from 0 on, an angle?  Otherwise it is a length or a part of a
+ * quaternion. */
+SOA_API bool soa_joint_type_turns(soa_joint_type type, int coordinate);
 
 /* Configuration space.  Tangent vectors are like v: nv numbers.  No pointer may be NULL
  * (SOA_E_ARGUMENT).  Numbers must be finite (SOA_E_NOT_FINITE), and quaternions of unit length to

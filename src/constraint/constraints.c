@@ -165,10 +165,9 @@ int soai_is_rotation(const soa_frame *X) {
     return v3_dot(x, X->R + 6) > 0;
 }
 int soa_constraint_def_row_count(const soa_constraint_def *d) {
-    static const int loop[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
     if (!d) return -1;
     switch (d->kind) {
-    case SOA_LOOP: return (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? loop[d->joint] : -1;
+    case SOA_LOOP: return (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? 6 - soai_nv_of(d->joint) : -1;
     case SOA_ROLLING:
     case SOA_DISC: return 3;
     case SOA_VELOCITY: return d->row_count;
@@ -225,7 +224,7 @@ soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def
     if (at == c->capacity.constraints)
         FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1,
              at);
-    if ((unsigned)def->kind > SOA_DISC)
+    if ((unsigned)def->kind >= SOA_CONSTRAINT_KIND_COUNT)
         FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
     if (def->kind == SOA_RATIO) {
         int terms = 0;

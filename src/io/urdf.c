@@ -26,6 +26,7 @@
 #include <libxml/parserInternals.h>
 #include <libxml/SAX2.h>
 
+#include "../model/model_internal.h"
 #include "urdf_internal.h"
 
 #define MAX_BYTES ((size_t)64 << 20) /* PR2, a large robot, has 130 kB */
@@ -662,7 +663,7 @@ const char *const soai_urdf_joint_types[] = {"revolute",    "continuous", "prism
                                              "cylindrical", "helical",    NULL};
 
 bool soai_urdf_one_dof(soa_joint_type type) {
-    return type == SOA_REVOLUTE || type == SOA_PRISMATIC || type == SOA_HELICAL;
+    return soai_nv_of(type) == 1;
 }
 
 bool soai_urdf_type(const char *name, soa_joint_type *type) {

@@ -41,6 +41,8 @@ static const char *const constraint_types[] = {"distance", "gear", "rolling", "v
                                                "plane",    "disc", NULL};
 static const soa_constraint_kind kinds[] = {SOA_DISTANCE, SOA_RATIO, SOA_ROLLING,
                                             SOA_VELOCITY, SOA_PLANE, SOA_DISC};
+_Static_assert(sizeof kinds / sizeof *kinds == SOA_CONSTRAINT_KIND_COUNT - 1,
+               "every kind but the loop, which is <loop_joint>");
 
 /* The link that <link1> or <link2> names, and the place on it. */
 static void read_end(soai_urdf *u, soai_urdf_constraint *c, int which) {

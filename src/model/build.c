@@ -111,7 +111,7 @@ int soai_joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
 }
 
 static int one_dof(soa_joint_type t) {
-    return t == SOA_REVOLUTE || t == SOA_PRISMATIC || t == SOA_HELICAL;
+    return soai_nv_of(t) == 1;
 }
 
 static int by_name(const void *a, const void *b) {

@@ -639,6 +639,11 @@ static const char *const constraint_kinds[] = {"loop",     "distance", "ratio", 
 static const char *const joint_types[] = {"fixed",       "revolute",  "prismatic", "helical",
                                           "cylindrical", "universal", "planar",    "spherical",
                                           "free",        NULL};
+/* In the order of soa_constraint_kind and soa_joint_type, NULL at the end. */
+_Static_assert(sizeof constraint_kinds / sizeof *constraint_kinds == SOA_CONSTRAINT_KIND_COUNT + 1,
+               "a word for each kind of constraint");
+_Static_assert(sizeof joint_types / sizeof *joint_types == SOA_JOINT_TYPE_COUNT + 1,
+               "a word for each joint type");
 enum {
     LOOP = 1 << SOA_LOOP,
     DISTANCE = 1 << SOA_DISTANCE,

@@ -125,10 +125,7 @@ void soai_mark_angles(const soa_model *model, unsigned char *angle) {
     for (int b = 1; b <= soa_model_body_count(model); ++b) {
         if (soa_model_body(model, b, &info)) continue;
         for (int k = 0; k < info.nq; ++k)
-            angle[info.q_index + k] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
-                                      info.type == SOA_UNIVERSAL ||
-                                      (info.type == SOA_CYLINDRICAL && k == 0) ||
-                                      (info.type == SOA_PLANAR && k == 2);
+            angle[info.q_index + k] = soa_joint_type_turns(info.type, k);
     }
 }
 
