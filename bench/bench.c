@@ -13,9 +13,9 @@
 #define _GNU_SOURCE
 #include "flops.h"
 #include "peer.h"
-#include "plot.h"
 #include "soa/dynamics.h"
 #include "soa/io.h"
+#include "soa/plot.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -455,7 +455,7 @@ static void record(bench *b, const char *model, int n, const entry *e) {
 
 /* --- one model -------------------------------------------------------------------------------- */
 static int states_open(states *s, const char *spec, const char *name) {
-    soa_read_options options = {.ideal = 1};
+    soa_read_options options = {.ideal = true};
     soa_report report = {0};
     memset(s, 0, sizeof *s);
     if (soa_stock_model_create(spec, &options, &s->model, &report) != SOA_OK) {
@@ -903,11 +903,82 @@ static int written(FILE *f) {
     return fclose(f) == 0 && !bad;
 }
 
+/* --- the picture: time against N for chains, a curve for each library ------------------------- */
+
+enum { PANELS = 3, SERIES = 7 };
+static const char *const panel_calls[PANELS] = {"fd", "id", "mass"};
+static const char *const panel_labels[PANELS] = {"forward dynamics (µs)", "inverse dynamics (µs)",
+                                                 "mass matrix (µs)"};
+static const char *const series[SERIES] = {"soa",     "mujoco", "bullet",   "kdl",
+                                           "simbody", "dart",   "soa batch"};
+
+/* Nonzero: the result is a point of this curve. Batches are a separate series. */
+static int belongs(const result *r, const char *call, const char *name) {
+    const size_t length = strlen(call);
+    if (strcmp(r->model, "chain") != 0 || strncmp(r->fn, call, length) != 0) return 0;
+    if (!strcmp(r->fn + length, "_batch")) return !strcmp(name, "soa batch");
+    return r->fn[length] == '\0' && !strcmp(r->lib, name);
+}
+
+static int by_length(const void *a, const void *b) {
+    const result *const *p = a;
+    const result *const *q = b;
+    return ((*p)->n > (*q)->n) - ((*p)->n < (*q)->n);
+}
+
+/* Room for the points of all curves; `used` of them are taken. */
+typedef struct points {
+    const result **found;
+    double *n, *us;
+    long used;
+} points;
+
+static soa_plot_curve make_curve(const bench *b, points *p, const char *call, const char *name) {
+    double *const n = p->n + p->used, *const us = p->us + p->used;
+    long count = 0;
+    for (int i = 0; i < b->count; ++i)
+        if (belongs(&b->results[i], call, name)) p->found[count++] = &b->results[i];
+    qsort(p->found, (size_t)count, sizeof *p->found, by_length);
+    for (long i = 0; i < count; ++i) {
+        n[i] = p->found[i]->n;
+        us[i] = 1e-3 * p->found[i]->ns;
+    }
+    p->used += count;
+    return (soa_plot_curve){.name = name, .x = n, .y = us, .count = count, .markers = 1};
+}
+
+static int write_picture(const bench *b, const char *directory) {
+    soa_plot_curve curves[PANELS][SERIES];
+    soa_plot_panel panels[PANELS];
+    const size_t most = (size_t)b->count + 1; /* each result is in one curve at most */
+    points all = {need(most, sizeof *all.found), need(most, sizeof *all.n),
+                  need(most, sizeof *all.us), 0};
+    for (int p = 0; p < PANELS; ++p) {
+        int count = 0;
+        for (int s = 0; s < SERIES; ++s) {
+            curves[p][count] = make_curve(b, &all, panel_calls[p], series[s]);
+            if (curves[p][count].count > 0) ++count;
+        }
+        panels[p] = (soa_plot_panel){panel_labels[p], 1, curves[p], count};
+    }
+    const soa_plot plot = {.title = "A chain of N joints: time per state, one core",
+                           .x_label = "joints N",
+                           .x_log = 1,
+                           .panels = panels,
+                           .panel_count = PANELS};
+    char path[4096];
+    soa_report report = {.body = -1};
+    soa_status s = SOA_OK;
+    snprintf(path, sizeof path, "%s/bench.svg", directory);
+    if (all.used > 0) s = soa_plot_write_svg(&plot, path, &report);
+    if (s != SOA_OK) fprintf(stderr, "%s\n", report.text);
+    free(all.found);
+    free(all.n);
+    free(all.us);
+    return s == SOA_OK;
+}
+
 static int write_files(const bench *b, const char *directory) {
-    static const char *const panels[] = {"fd", "id", "mass", NULL};
-    static const char *const titles[] = {"forward dynamics", "inverse dynamics", "mass matrix"};
-    static const char *const series[] = {"soa",     "mujoco", "bullet",    "kdl",
-                                         "simbody", "dart",   "soa batch", NULL};
     FILE *f = create(directory, "bench.json");
     fprintf(f, "[\n");
     for (int i = 0; i < b->count; ++i) {
@@ -917,30 +988,7 @@ static int write_files(const bench *b, const char *directory) {
                 r->model, r->n, r->fn, r->lib, r->ns, i + 1 < b->count ? "," : "");
     }
     fprintf(f, "]\n");
-    if (!written(f)) return 0;
-
-    plot_point *points = need((size_t)b->count + 1, sizeof *points);
-    int count = 0;
-    for (int i = 0; i < b->count; ++i) {
-        const result *r = &b->results[i];
-        if (strcmp(r->model, "chain") != 0) continue;
-        for (int p = 0; panels[p]; ++p) {
-            size_t length = strlen(panels[p]);
-            int batch = !strncmp(r->fn, panels[p], length) && !strcmp(r->fn + length, "_batch");
-            if (!strcmp(r->fn, panels[p]) || batch)
-                points[count++] =
-                    (plot_point){panels[p], batch ? "soa batch" : r->lib, r->n, r->ns};
-        }
-    }
-    int ok = 1;
-    if (count) {
-        f = create(directory, "bench.svg");
-        plot_write(f, "A chain of N joints: time per state, one core", panels, titles, series,
-                   points, count);
-        ok = written(f);
-    }
-    free(points);
-    return ok;
+    return written(f) && write_picture(b, directory);
 }
 
 static void load_peers(bench *b, const char *directory) {

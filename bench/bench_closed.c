@@ -45,7 +45,7 @@ typedef struct mechanism {
 static double *state_of(mechanism *m, int i) {
     return m->state + (size_t)i * 2 * (size_t)m->nq;
 }
-static int keep_states(void *user, const soa_closed_sample *s) {
+static bool keep_states(void *user, const soa_closed_sample *s) {
     mechanism *m = user;
     const int i = (int)(s->t / LENGTH * (STATES - 1) + 0.5);
     if (i < 0 || i >= STATES) return 0;
@@ -145,7 +145,7 @@ typedef struct watch {
     errors *e;
     double spent;
 } watch;
-static int look(void *user, const soa_closed_sample *s) {
+static bool look(void *user, const soa_closed_sample *s) {
     watch *w = user;
     const double t = seconds();
     measure(w->m, s->q, s->v, s->t == 0, w->e);

@@ -203,7 +203,7 @@ typedef struct last {
     const scene *s;
     double *q, *v;
 } last;
-static int keep_last(void *user, const soa_sim_sample *sample) {
+static bool keep_last(void *user, const soa_sim_sample *sample) {
     const last *l = user;
     memcpy(l->q, sample->q, (size_t)l->s->nq * sizeof *l->q);
     memcpy(l->v, sample->v, (size_t)l->s->nv * sizeof *l->v);
@@ -663,7 +663,7 @@ int main(int count, char **argument) {
         const soa_plot plot = {
             .title = "Processor time per simulated second against the error of the last state",
             .x_label = "error (rad, m, rad/s, m/s)",
-            .x_log = 1,
+            .x_log = true,
             .panels = panel,
             .panel_count = 3};
         if (soa_plot_write_svg(&plot, argument[2], &report)) printf("%s\n", report.text);

@@ -24,7 +24,7 @@ static soa_status spring(void *user, const soa_world *world, double t, const dou
 int main(void) {
     soa_part parts[3] = {soa_part_default("table"), soa_part_default("ball"),
                          soa_part_default("arm")};
-    parts[0].fixed = 1;
+    parts[0].fixed = true;
     parts[1].mass = 0.1;
     parts[1].place.p[2] = 0.5; /* 2/5 m r^2 */
     for (int k = 0; k < 3; ++k)
@@ -45,7 +45,7 @@ int main(void) {
     contact.stiffness = 1e6;
     soa_scenario scenario = soa_scenario_default("ball and arm");
     scenario.duration = 1;
-    scenario.control.external = 1;
+    scenario.control.external = true;
     scenario.parts = parts;
     scenario.part_count = 3;
     scenario.shapes = shapes;

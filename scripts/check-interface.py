@@ -3,8 +3,8 @@
 
 Prints how many functions there are, how many have a name outside the grammar, how many have more than eight
 parameters, and how many int parameters and struct fields look like flags, where bool is meant (known by their names, or
-by a comment that says "nonzero").  With --fail the exit status is 1 unless names and parameters are in order; flags are
-only reported.
+by a comment that says "nonzero"; results of functions and of function types by such a comment too).  With --fail the exit
+status is 1 if anything is found.
 """
 import argparse
 import pathlib
@@ -16,13 +16,17 @@ import c_source
 
 HERE = pathlib.Path(__file__).resolve().parent
 MOST_PARAMETERS = 8
-FLAG = re.compile(r"^(is|has|can|with|use|no|want|ignore|keep|enable|disable|allow)_"
-                  r"|^(on|off|enabled|dense|ideal|changed)$|_(on|off|enabled|wanted)$")
-FIELD = re.compile(r"^ +(?:int|unsigned) (?P<names>\w+(?:, \w+)*);(?P<comment>.*)$", re.M)
+FLAG = re.compile(r"^(is|has|can|with|use|no|want|ignore|keep|enable|disable|allow|by)_"
+                  r"|^(on|off|enabled|dense|ideal|changed|news|fixed|plain|generic|passive|external|complete|pending"
+                  r"|reversed|sliding|judged|prismatic)$"
+                  r"|_(on|off|enabled|wanted|log)$")
+FIELD = re.compile(r"^ +(?:int|unsigned) (?P<names>\w+(?:, \w+)*);[ \t]*(?P<comment>/\*.*?\*/)?", re.M | re.S)
+FUNCTION_TYPE = re.compile(r"(?P<comment>/\*(?:(?!\*/).)*\*/)\s*typedef int (?P<name>soa_\w+)\(", re.S)
+NONZERO = re.compile("nonzero", re.I)
 KINDS = {
     "names": "names outside the grammar",
     "parameters": f"functions with more than {MOST_PARAMETERS} parameters",
-    "flags": "int parameters and fields that look like flags",
+    "flags": "parameters, fields and results of type int that look like flags",
 }
 
 
@@ -111,11 +115,18 @@ def findings(headers, grammar):
             for p in f.parameters:
                 if p.type in ("int", "int *", "unsigned") and FLAG.search(p.name):
                     found.append(("flags", f"{place}: {p.type} {p.name}"))
-        for match in FIELD.finditer(header.read_text()):
+            if f.result == "int" and NONZERO.search(f.comment):
+                found.append(("flags", f"{place}: the result"))
+        text = header.read_text()
+        for match in FIELD.finditer(text):
             names = match.group("names").split(", ")
-            if "nonzero" in match.group("comment") or any(FLAG.search(name) for name in names):
-                line = match.string.count("\n", 0, match.start()) + 1
+            if NONZERO.search(match.group("comment") or "") or any(FLAG.search(name) for name in names):
+                line = text.count("\n", 0, match.start()) + 1
                 found.append(("flags", f"{header.parent.name}/{header.name}:{line}: field {match.group('names')}"))
+        for match in FUNCTION_TYPE.finditer(text):
+            if NONZERO.search(match.group("comment")):
+                line = text.count("\n", 0, match.start("name")) + 1
+                found.append(("flags", f"{header.parent.name}/{header.name}:{line}: type {match.group('name')}"))
     return functions, found
 
 
@@ -125,7 +136,7 @@ def main():
     parser.add_argument("--names", type=pathlib.Path, default=HERE / "interface-names.txt", help="the grammar")
     parser.add_argument("--list", nargs="?", const="all", choices=["all", *KINDS], help="print each finding")
     parser.add_argument("--unused", action="store_true", help="print the names of the grammar that no function uses")
-    parser.add_argument("--fail", action="store_true", help="exit with 1 if a name or a number of parameters is wrong")
+    parser.add_argument("--fail", action="store_true", help="print each finding, and exit with 1 if there is one")
     options = parser.parse_args()
 
     headers = sorted((options.tree / "include" / "soa").glob("*.h"))
@@ -134,16 +145,15 @@ def main():
     grammar = Grammar(options.names)
     functions, found = findings(headers, grammar)
     wanted = KINDS if options.list in (None, "all") else [options.list]
-    faults = [kind for kind, _ in found if kind != "flags"]
     for kind, text in found:
-        if (options.list and kind in wanted) or (options.fail and kind in faults):
+        if (options.list and kind in wanted) or options.fail:
             print(text)
     if options.unused:
         print("\n".join(grammar.unused(functions)))
     print(f"{len(functions):5} public functions in {len(headers)} headers")
     for kind, title in KINDS.items():
         print(f"{sum(k == kind for k, _ in found):5} {title}")
-    return 1 if options.fail and faults else 0
+    return 1 if options.fail and found else 0
 
 
 if __name__ == "__main__":

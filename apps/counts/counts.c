@@ -49,8 +49,9 @@ static tally counted(const way *w, int n) {
     tally t = {0};
     char name[64], message[600] = "";
     soa_report report = {SOA_OK, -1, 0, ""};
-    const soa_read_options plain = {.ideal = 1};
-    const soa_scalar_graph_options how = {.axes = w->axes, .by_matrix = w->by_matrix, .generic = 1};
+    const soa_read_options plain = {.ideal = true};
+    const soa_scalar_graph_options how = {
+        .axes = w->axes, .by_matrix = w->by_matrix, .generic = true};
     const soa_model *model = NULL;
     soa_machine *machine = NULL;
     soa_scalar_graph *graph = NULL;

@@ -4,6 +4,7 @@
  *
  * All are ideal (no friction, springs or rotors), so that operator expressions describe them
  * completely. Those on the ground have the gravity of the earth, downwards. */
+#include "../../src/base/new_file.h"
 #include "../output/out.h"
 #include "soa/io.h"
 
@@ -42,7 +43,11 @@ static void base64(app_out *out, const unsigned char *bytes, size_t size) {
 }
 
 int main(int argc, char **argv) {
-    const soa_read_options ideal = {.ideal = 1};
+    const soa_read_options ideal = {.ideal = true};
+    if (argc != 2) {
+        fputs("usage: soa_playground_models FILE\n", stderr);
+        return 1;
+    }
     app_out out;
     out_start(&out, -1);
     out_char(&out, '[');
@@ -76,15 +81,12 @@ int main(int argc, char **argv) {
         soa_model_free(model);
     }
     out_text(&out, "]\n");
-    FILE *file = argc == 2 ? fopen(argv[1], "wb") : NULL;
-    const int whole = file && !out.error && fwrite(out.data, 1, out.size, file) == out.size;
-    if ((file && fclose(file)) || !whole) {
-        fprintf(stderr,
-                argc == 2 ? "soa_playground_models: cannot write %s\n"
-                          : "usage: soa_playground_models FILE%s\n",
-                argc == 2 ? argv[1] : "");
-        return 1;
-    }
+    soa_report report = {.body = -1};
+    soa_status s = SOA_E_MEMORY;
+    if (!out.error) s = soai_new_file_write(argv[1], out.data, out.size, &report);
+    if (s != SOA_OK)
+        fprintf(stderr, "soa_playground_models: %s\n",
+                report.text[0] != '\0' ? report.text : soa_status_text(s));
     out_free(&out);
-    return 0;
+    return s == SOA_OK ? 0 : 1;
 }

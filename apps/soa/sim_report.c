@@ -64,7 +64,7 @@ static double seconds_since(const struct timespec *then) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)(now.tv_sec - then->tv_sec) + 1e-9 * (double)(now.tv_nsec - then->tv_nsec);
 }
-int app_show_progress(void *user, soa_world *world) {
+bool app_show_progress(void *user, soa_world *world) {
     app_progress *b = user;
     const double t = soa_world_time(world), wall = seconds_since(&b->begun);
     if (!b->quiet) {

@@ -15,7 +15,7 @@ typedef struct app_progress {
 } app_progress;
 app_progress app_progress_start(const soa_world *world, double end, int quiet);
 /* A soa_run_progress_fn; user is an app_progress. Ends the run after a signal. */
-int app_show_progress(void *user, soa_world *world);
+bool app_show_progress(void *user, soa_world *world);
 void app_progress_end(const app_progress *progress);
 /* After this call SIGINT and SIGTERM end a run at the next tick. app_interrupted() is nonzero after
  * one of them. */

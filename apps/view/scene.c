@@ -502,10 +502,9 @@ static void put_body(const view_scene *s, app_out *out, int b) {
                info.v_index, info.nv);
     if (isfinite(info.lower)) put_number(out, "lower", info.lower);
     if (isfinite(info.upper)) put_number(out, "upper", info.upper);
-    put_text(out, "unit",
-             info.type == SOA_PRISMATIC                              ? "m"
-             : info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ? "rad"
-                                                                     : "");
+    const char *unit = "";
+    if (info.nq == 1 || info.mimic >= 0) unit = soa_joint_type_turns(info.type, 0) ? "rad" : "m";
+    put_text(out, "unit", unit);
     out_text(out, "}}");
 }
 

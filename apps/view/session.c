@@ -597,7 +597,7 @@ static int hold(view_session *s) {
         pthread_mutex_unlock(&s->lock);
     }
 }
-static int after_tick(void *user, soa_world *world) {
+static bool after_tick(void *user, soa_world *world) {
     view_session *s = user;
     ++s->tick;
     s->dirty = s->unsummed = 1;

@@ -1,17 +1,18 @@
-/* soa/base.h  status codes and the text that goes with them.
+/* soa/base.h  status codes, reports and the version.
  *
- * Every libsoa call that can fail returns a soa_status; results leave through pointers and are
- * written only on SOA_OK.  No call prints, exits, locks or (after the work space exists) allocates.
+ * Every function that can fail returns a soa_status.  Results are written through pointers, and
+ * only on SOA_OK.  No function prints, exits or takes a lock, and none allocates once the work
+ * space exists.  Exceptions are documented with the function.
  *
- * NULL never crashes.  A pointer that a call needs and does not get is SOA_E_ARGUMENT (SOA_E_MEMORY
- * for a missing work space or model memory).  A call without a status returns a neutral value: 0
- * for a count, size or number, -1 for the number of something that is searched for, NULL for an
- * object or array, "" for a name, the identity for a frame; one that returns nothing does nothing,
- * or writes zeros where only its input is missing.  Exceptions are documented with the function.
- * tests/model/test_null.c calls every public function with NULL. */
+ * NULL never causes a crash.  A missing pointer that a function needs is SOA_E_ARGUMENT; a missing
+ * work space or missing memory for a model is SOA_E_MEMORY.  A function without a status returns a
+ * neutral value: 0 for a count, a size or a quantity; -1 for the number of something that was
+ * searched for; NULL for an object or an array; "" for a name; the identity for a frame.  A
+ * function that returns nothing does nothing, or writes zeros if only its input is missing. */
 #ifndef SOA_BASE_H
 #define SOA_BASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,15 @@
 extern "C" {
 #endif
 
+/* The version, defined here alone; SOA_VERSION is the text "MAJOR.MINOR.PATCH". */
 #define SOA_VERSION_MAJOR 0
-#define SOA_VERSION_MINOR 1
+#define SOA_VERSION_MINOR 2
 #define SOA_VERSION_PATCH 0
-#define SOA_VERSION "0.2.0"
+#define SOA_VERSION                        \
+    SOA_VERSION_DIGITS_(SOA_VERSION_MAJOR) \
+    "." SOA_VERSION_DIGITS_(SOA_VERSION_MINOR) "." SOA_VERSION_DIGITS_(SOA_VERSION_PATCH)
+#define SOA_VERSION_DIGITS_(number) SOA_VERSION_QUOTED_(number)
+#define SOA_VERSION_QUOTED_(digits) #digits
 
 #if defined(__GNUC__)
 #define SOA_API __attribute__((visibility("default")))
@@ -30,7 +36,7 @@ extern "C" {
 #define SOA_API
 #endif
 
-/* One list: code, text. soa_status_text() and the enum both come from it. */
+/* All status codes with their texts; the enum and soa_status_text() are made from this list. */
 #define SOA_STATUS_LIST(X)                                                                       \
     X(SOA_OK, "ok")                                                                              \
     X(SOA_E_ARGUMENT, "an argument is missing or out of range")                                  \
@@ -63,22 +69,22 @@ typedef enum soa_status {
         SOA_STATUS_COUNT
 } soa_status;
 
-/* The text of a status; never NULL ("unknown status" for a number that is none).  Texts that the
- * library gives out and that belong to no object, as this one, are constant unless it is said. */
+/* The text of a status; "unknown status" for a number that is not a status.  Strings that the
+ * library returns and that belong to no object, such as this one, are constants. */
 SOA_API const char *soa_status_text(soa_status status);
 
-/* What went wrong, where: filled by calls that take outside data (building, loading, reading
- * files).  All of them take NULL for it.  Read it after a failure only: on SOA_OK some calls write
- * SOA_OK, body -1 and an empty text, others leave it as it was; and a few do so where a pointer is
- * missing (SOA_E_ARGUMENT). */
+/* What went wrong, and where.  Functions that read data from outside (definitions, files) and long
+ * computations fill a report.  The pointer to it may be NULL.  Every such function first resets the
+ * report: SOA_OK, body -1, line 0, an empty text.  If the function fails, `status` is the status
+ * that it returns, and `text` is not empty. */
 typedef struct soa_report {
     soa_status status;
-    int body;       /* number of the body (definition order, the world being 0), or -1 */
-    int line;       /* line in the file, or 0                                          */
-    char text[768]; /* a sentence a person can act on; room for a list of all valid keys */
+    int body;       /* number of the body in the definition, 0 is the world; -1: none */
+    int line;       /* line in the file; 0: none */
+    char text[768]; /* says what was found and what to do; long enough for a list of valid keys */
 } soa_report;
 
-/* The library's version as text, e.g. "0.2.0". */
+/* The version of the library that runs; SOA_VERSION is that of the header. */
 SOA_API const char *soa_version(void);
 
 #ifdef __cplusplus

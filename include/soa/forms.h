@@ -1,10 +1,10 @@
-/* soa/forms.h  the same dynamics in the papers' other forms, each a plain call.
+/* soa/forms.h  the same dynamics in the other forms of the papers, one function for each.
  *
- * soa/dynamics.h holds the calls a controller or a simulation uses.  Here stand the formulations
- * the papers derive on the way: judges of those calls, tools for people who think in filters and
- * operators, and forms that suit other machines (many cores).  Conventions and sign rules are those
- * of docs/notation.md; NULL, overlap and status those of soa/dynamics.h, SOA_E_HINGE_SINGULAR where
- * articulated inertias are made. */
+ * soa/dynamics.h holds the functions that a controller or a simulation uses.  This header holds the
+ * formulations that the papers derive: for checks of those functions, for readers of the papers,
+ * and for other machines (many cores).  Conventions and signs are those of docs/notation.md.  NULL,
+ * overlap and status are those of soa/dynamics.h; functions that form articulated inertias may
+ * return SOA_E_HINGE_SINGULAR. */
 #ifndef SOA_FORMS_H
 #define SOA_FORMS_H
 
@@ -15,168 +15,173 @@ extern "C" {
 #endif
 
 /* --- estimation: R87's filter, smoother and two-point boundary problem ------------------------ */
-/* R87 (35) to (47): soa_aba's recursion in spatial accelerations, as printed (soa_aba itself uses
- * the classical ones), with everything it computes on the way kept in the work space for the
- * readers below, until the next call that takes q; after that they answer SOA_E_ORDER.  O(n). */
+/* R87 (35) to (47): the recursion of soa_aba in spatial accelerations, as printed (soa_aba uses
+ * classical ones).  All intermediate quantities are kept in the work space for the readers below,
+ * until the next call that takes q; after that the readers return SOA_E_ORDER.  O(n). */
 SOA_API soa_status soa_smoother(const soa_model *model, soa_work *work, const double *q,
                                 const double *v, const double *tau, const soa_wrench *wrenches,
                                 int wrench_count);
 
-/* What the filter and the smoother know at the joint of a body: R87's names, in the axes of that
- * body, at its joint.  R87 counts from the tip: its k-1 are the children of the body (their
- * contributions are summed), k+1 its parent. "minus" is the body's own side of the joint, "plus"
- * the parent's side, still in the body's axes.  The first nv entries (nv x nv, 6 x nv) of an array
- * are used, row by row.
+/* What the filter and the smoother know at the joint of a body, with the names of R87, in the axes
+ * of that body, at its joint.  R87 counts from the tip: its k-1 are the children of the body, whose
+ * contributions are added, and its k+1 is the parent.  "minus" is the side of the body, "plus" the
+ * side of the parent, also in the axes of the body.  Of each array the first nv entries (nv x nv, 6
+ * x nv) are used, row by row.
  *   - Gravity is a base acceleration: lambda_plus of a root body is -g, where (44) has zero.
- *   - tau is what is left of the torque after friction and springs.  Mimic joints are joints of
- *     their own here, under the torques with which they keep up.
+ *   - tau is the torque minus friction and springs.  Mimic joints are independent joints here, with
+ *     the torques that make them follow.
  *   - Reflected rotor inertia is R(k), the covariance of a measurement noise that R87 sets to zero
  *     after (57): D = H P- H' + R, and H P+ = R D^-1 H P- instead of zero.  An exact rotor also
  *     couples, gain = (P- H' + r) D^-1; then x_plus - x_minus is the couple [r a; 0] of the motor
  *     on its carrier.  Otherwise x_plus = x_minus (17).
- *   - Never compare innovations across papers: RK88-I's FD1 and FD3 share one value, R87 and FD4
- *     another (this one), FO00 has a third (docs/notation.md). */
+ *   - Do not compare innovations across papers: FD1 and FD3 of RK88-I have one value, R87 and FD4
+ *     another (this one), and FO00 a third (docs/notation.md). */
 typedef struct soa_smoothed {
     int nv;
-    double H[36];           /* nv x 6  state-to-output map                          (20) */
-    double b[6], n[6];      /* bias force less wrenches, bias acceleration          (7), (15) */
-    double z_minus[6];      /* predicted state                                      (36) */
-    double P_minus[36];     /* articulated inertia, predicted error covariance      (37) */
-    double D[36];           /* nv x nv  joint axis inertia, innovation covariance   (38), (57) */
-    double gain[36];        /* 6 x nv  Kalman gain G                                (39) */
-    double tau[6];          /* nv  measurement                                      (20) */
-    double innovation[6];   /* nv  e-                                               (40) */
-    double z_plus[6];       /* filtered state                                       (41) */
-    double residual[6];     /* nv  e+ = D^-1 e-                                     (42) */
-    double P_plus[36];      /* updated error covariance                             (43) */
-    double lambda_plus[6];  /* costate: spatial acceleration of the parent's side   (45) */
-    double acceleration[6]; /* nv  a, of the joint                                  (46) */
-    double lambda_minus[6]; /* costate: spatial acceleration of the body            (47) */
-    double x_minus[6];      /* state: force through the joint, z- + P- lambda-      (34) */
-    double x_plus[6];       /* z+ + P+ lambda+                                      (34), (17) */
+    double H[36];       /* nv x 6  state-to-output map  (20) */
+    double b[6];        /* bias force minus wrenches  (7) */
+    double n[6];        /* bias acceleration  (15) */
+    double z_minus[6];  /* predicted state  (36) */
+    double P_minus[36]; /* articulated inertia, covariance of the predicted error  (37) */
+    /* nv x nv  inertia of the joint axis, innovation covariance  (38), (57) */
+    double D[36];
+    double gain[36];        /* 6 x nv  Kalman gain G  (39) */
+    double tau[6];          /* nv  measurement  (20) */
+    double innovation[6];   /* nv  e-  (40) */
+    double z_plus[6];       /* filtered state  (41) */
+    double residual[6];     /* nv  e+ = D^-1 e-  (42) */
+    double P_plus[36];      /* covariance of the filtered error  (43) */
+    double lambda_plus[6];  /* costate: spatial acceleration on the parent's side  (45) */
+    double acceleration[6]; /* nv  a, of the joint  (46) */
+    double lambda_minus[6]; /* costate: spatial acceleration of the body  (47) */
+    double x_minus[6];      /* state: force through the joint, z- + P- lambda-  (34) */
+    double x_plus[6];       /* z+ + P+ lambda+  (34), (17) */
 } soa_smoothed;
 /* body: 1 to n. */
 SOA_API soa_status soa_smoother_read(const soa_model *model, const soa_work *work, int body,
                                      soa_smoothed *out);
-/* Covariances after the smoother, 6 x 6 each, any may be NULL: of the costates, Delta+ (81) and
- * Delta- (82), and of the error of the smoothed state, S = P - P Delta P (65), the same on both
- * sides of the joint (exact rotors: that of the parent's side, and no covariance).  Delta- is the
- * compliance of the body in the whole machine, J M^-1 J' of its own frame.  The first call after
- * soa_smoother costs O(n), others O(1). */
+/* Covariances after the smoother, 6 x 6 each; each may be NULL.  Of the costates: Delta+ (81) and
+ * Delta- (82).  Of the error of the smoothed state: S = P - P Delta P (65), the same on both sides
+ * of the joint (with an exact rotor: that of the parent's side, which is then not a covariance).
+ * Delta- is the compliance of the body in the whole machine, J M^-1 J' of its frame.  The first
+ * call after soa_smoother costs O(n), the others O(1). */
 SOA_API soa_status soa_smoother_covariance(const soa_model *model, soa_work *work, int body,
                                            double *delta_plus, double *delta_minus, double *S);
 
-/* R87 (69), (70): joint accelerations due to joint moments, bias forces and bias accelerations, in
- * O(n).  Their sum is soa_aba's qdd.  Reads q, v, tau, wrenches.  All three results are needed.
- *   a1  applied torques less friction and springs
- *   a2  forces V x* M V, wrenches, weight (R87 counts gravity among the forces (7)), rotors'
- *       gyroscopic couples
+/* R87 (69), (70): joint accelerations due to joint moments, bias forces and bias accelerations,
+ * O(n).  Their sum is qdd of soa_aba.  Reads q, v, tau, wrenches.  All three results are needed.
+ *   a1  applied torques minus friction and springs
+ *   a2  forces V x* M V, wrenches, weight (R87 counts gravity among the forces (7)), gyroscopic
+ *       couples of rotors
  *   a3  accelerations V x H'v and the apparent rate of H' */
 SOA_API soa_status soa_acceleration_parts(const soa_model *model, soa_work *work,
                                           const soa_input *input, double *a1, double *a2,
                                           double *a3);
 
-/* R87 (23) to (31): the closed sums over transition matrices phi(k, j), each taken from (2) and the
- * bodies' poses, not by recursion: a check of soa_rnea and soa_crba.  Reads q, v, a, wrenches.  Any
- * output may be NULL.  O(n d).
+/* R87 (23) to (31): the closed sums over transition matrices phi(k, j), which are taken from (2)
+ * and the poses of the bodies, not by recursion.  They check soa_rnea and soa_crba.  Reads q, v, a,
+ * wrenches.  Each output may be NULL.  O(n d).
  *   lambda  6 per body  (23), with gravity as a base acceleration
  *   x       6 per body  (24)
  *   mass    nv x nv     m(k, i) = H r(k, i) H'  (28), (30)
- *   bias    nv          V^k  (31), gravity and wrenches included
- *   tau     nv          (20) of x, plus friction and springs; = mass a + bias + friction and
+ *   bias    nv          V^k  (31), with gravity and wrenches
+ *   tau     nv          (20) of x, plus friction and springs; equals mass a + bias + friction and
  *           springs  (30) */
 SOA_API soa_status soa_inverse_sums(const soa_model *model, soa_work *work, const soa_input *input,
                                     double *x, double *lambda, double *mass, double *bias,
                                     double *tau);
 
-/* R87 (16) to (21): the two-point boundary problem.  Of the four six-vectors at its ends two are
- * given, by or-ing: */
+/* R87 (16) to (21): the two-point boundary problem.  It has four six-vectors at its ends, of which
+ * two are given.  Combine two of these with |: */
 enum {
-    SOA_BASE_ACCELERATION = 1, /* of the base link, spatial, without gravity; zero: the base
-                                * stands */
-    SOA_BASE_FORCE = 2,        /* what surroundings exert on the base link; zero: the base floats */
-    SOA_TIP_FORCE = 4,         /* what surroundings exert on the tip; zero: the tip is free */
+    SOA_BASE_ACCELERATION = 1, /* of the base link, spatial, without gravity; zero: a fixed base */
+    SOA_BASE_FORCE = 2,        /* of the surroundings on the base link; zero: a floating base */
+    SOA_TIP_FORCE = 4,         /* of the surroundings on the tip; zero: a free tip */
     SOA_TIP_ACCELERATION = 8   /* of the tip, spatial, without gravity */
 };
-/* base vectors: world axes, at the world's origin, where the base link is at this instant.  tip
- * vectors: the tip frame's axes and origin.  All zero is R87 (21): standing base, free tip. */
+/* Base vectors are in world axes at the origin of the world, where the base link is at this
+ * instant. Tip vectors are in the axes of the tip frame at its origin.  All zero is R87 (21): fixed
+ * base, free tip. */
 typedef struct soa_boundary {
-    int given;               /* two of the above; 0 means SOA_BASE_ACCELERATION | SOA_TIP_FORCE;
-                              * stays as it is */
-    int torques;             /* 0: joint accelerations given, torques asked for (inverse dynamics);
-                              * 1: the converse */
-    int tip;                 /* frame of the tip; 0 (the world): none, with SOA_TIP_FORCE only */
+    /* two of the above; 0 means SOA_BASE_ACCELERATION | SOA_TIP_FORCE; not changed */
+    int given;
+    /* false: joint accelerations are given, torques are found (inverse dynamics); true: the
+     * converse */
+    bool torques;
+    int tip;                 /* frame of the tip; 0 (the world): no tip, with SOA_TIP_FORCE only */
     double base_velocity[6]; /* of the base link */
-    double base_inertia[10]; /* of the base link, about its origin: m, m c, I xx yy zz xy xz yz;
-                              * zero: none */
-    /* two given, two found */
-    double base_acceleration[6], base_force[6], tip_force[6], tip_acceleration[6];
+    /* Of the base link about its origin: m, m c, I xx yy zz xy xz yz; zero: no inertia */
+    double base_inertia[10];
+    /* Two of these are given, two are found. */
+    double base_acceleration[6];
+    double base_force[6];
+    double tip_force[6];
+    double tip_acceleration[6];
 } soa_boundary;
-/* Reads q, v, wrenches.  given: nv joint accelerations or torques (NULL: zero); found: the other.
+/* Reads q, v, wrenches.  given: nv joint accelerations or torques (NULL: zero); found: the others.
  * x (forces through the joints) and lambda (true spatial accelerations): 6 per body, may be NULL.
- * Wrenches on frames of the world are left out: use base_force.
- *   accelerations given  every pair but base and tip acceleration, which exclude each other
+ * Wrenches on frames of the world are ignored; use base_force.
+ *   accelerations given  every pair except base and tip acceleration, which exclude each other
  *                        (SOA_E_ARGUMENT)
  *   torques given        SOA_BASE_... with SOA_TIP_...; a tip acceleration needs a tip that can
  *                        move in all six directions (SOA_E_SINGULAR).  Models with mimic joints are
  *                        refused (SOA_E_MIMIC).
- * A floating base without inertia of its own or of what it carries is SOA_E_SINGULAR.  O(n). */
+ * SOA_E_SINGULAR: a floating base without inertia that carries nothing with inertia.  O(n). */
 SOA_API soa_status soa_boundary_problem(const soa_model *model, soa_work *work,
                                         const soa_input *input, const double *given,
                                         soa_boundary *ends, double *found, double *x,
                                         double *lambda);
 
 /* --- inertia updates: R87 (43), (50), (51) ---------------------------------------------------- */
-/* Ways to carry an inertia over a joint (update) and to the parent (propagation); equal but for
- * rounding. */
+/* Formulas that carry an inertia over a joint (update) and to the parent (propagation).  They are
+ * equal except for rounding. */
 typedef enum soa_inertia_update {
     SOA_UPDATE_43,    /* P+ = P - (P H') D^-1 (H P), both products formed, as printed */
-    SOA_UPDATE_43_U,  /* P+ = P - U D^-1 U', U = P H' formed once: what fast codes do */
+    SOA_UPDATE_43_U,  /* P+ = P - U D^-1 U', U = P H' formed once, as fast codes do */
     SOA_UPDATE_50,    /* P+ = (I - G H) P */
     SOA_UPDATE_50_T,  /* P+ = P (I - G H)' */
     SOA_UPDATE_51,    /* P+ = (I - G H) P (I - G H)' + G R G', R the reflected rotor inertia */
     SOA_UPDATE_84,    /* (84): mass, mass centre and inertia as 3 x 3 blocks, 21 parameters */
-    SOA_COMPOSITE_29, /* r of (29): no update, all joints locked; composite inertia */
-    SOA_COMPOSITE_33, /* (33): the same in 10 parameters, mass, mass centre and inertia, as
-                       * printed */
+    SOA_COMPOSITE_29, /* r of (29): composite inertia, all joints locked, no update */
+    /* (33): the same in 10 parameters, mass, mass centre and inertia, as printed */
+    SOA_COMPOSITE_33,
     SOA_UPDATE_COUNT
 } soa_inertia_update;
 typedef enum soa_storage {
-    SOA_STORAGE_FULL,     /* all 36 numbers of every matrix are computed: nothing keeps P
-                           * symmetric */
+    /* all 36 numbers of every matrix are computed; nothing keeps P symmetric */
+    SOA_STORAGE_FULL,
     SOA_STORAGE_SYMMETRIC /* the 21 on and above the diagonal */
 } soa_storage;
-/* P of a body (R87's P-, predicted; 36 numbers, body axes, about its joint) at q by that way, in
- * plain 6 x 6 code that shares nothing with soa_aba.  body 0: what the base feels.  storage is
- * ignored by (84) and (33), whose parameters are 21 and 10.  O(n). */
+/* P of a body at q by the chosen formula: P- of R87, predicted, 36 numbers, body axes, about its
+ * joint.  Plain 6 x 6 code that shares nothing with soa_aba.  body 0: the inertia that the base
+ * feels.  storage is ignored by (84) and (33), which have 21 and 10 parameters.  O(n). */
 SOA_API soa_status soa_articulated_inertia(const soa_model *model, soa_work *work, const double *q,
                                            soa_inertia_update update, soa_storage storage, int body,
                                            double P[36]);
 
 /* --- diagonalised equations of motion: RJK91 section 6 ---------------------------------------- */
 /* M = m m*, m = (I + H phi K) D^1/2: RJK91 (11) to (13).  D^1/2 is the square root of D, or its
- * Cholesky factor C (lower triangle, D = C C') where a joint has several degrees of freedom.
- * Models with mimic joints: SOA_E_MIMIC. */
+ * Cholesky factor C (lower triangle, D = C C') for a joint with several degrees of freedom.  Models
+ * with mimic joints: SOA_E_MIMIC. */
 typedef enum soa_factor {
-    SOA_FACTOR_L,                   /* I + H phi K                 inward  */
-    SOA_FACTOR_L_ADJOINT,           /* (I + H phi K)*              outward */
-    SOA_FACTOR_L_INVERSE,           /* I - H psi K                 inward  */
-    SOA_FACTOR_L_INVERSE_ADJOINT,   /* (I - H psi K)*              outward */
-    SOA_FACTOR_ROOT,                /* D^1/2 = C                   joint by joint, as the next
-                                     * three */
-    SOA_FACTOR_ROOT_ADJOINT,        /* C*                                  */
-    SOA_FACTOR_ROOT_INVERSE,        /* D^-1/2 = C^-1                       */
+    SOA_FACTOR_L,                   /* I + H phi K, inward */
+    SOA_FACTOR_L_ADJOINT,           /* (I + H phi K)*, outward */
+    SOA_FACTOR_L_INVERSE,           /* I - H psi K, inward */
+    SOA_FACTOR_L_INVERSE_ADJOINT,   /* (I - H psi K)*, outward */
+    SOA_FACTOR_ROOT,                /* D^1/2 = C, as the next three: joint by joint */
+    SOA_FACTOR_ROOT_ADJOINT,        /* C* */
+    SOA_FACTOR_ROOT_INVERSE,        /* D^-1/2 = C^-1 */
     SOA_FACTOR_ROOT_INVERSE_ADJOINT /* C*^-1                               */
 } soa_factor;
-/* y = (factor at q) x, nv numbers each, neither NULL; y may be x.  O(n). */
+/* y = (factor at q) x, nv numbers each; both are needed, and y may be x.  O(n). */
 SOA_API soa_status soa_mass_factor_mul(const soa_model *model, soa_work *work, const double *q,
                                        soa_factor factor, const double *x, double *y);
 
-/* The equations of motion in residual rates nu:  nu' + mu(q, nu) = eps,  kinetic energy nu.nu / 2,
- *     nu.mu = 0. nu = D^1/2* (I + H phi K)* v         mu is quadratic in nu         eps = D^-1/2 (I
- *     - H psi K) T
- * T is every torque: tau, gravity, springs, friction at v, and J' wrenches.  Inputs and outputs
- * must not overlap; nu must be given, v and tau NULL are zero.  Models with mimic joints:
+/* The equations of motion in residual rates nu:
+ *     nu' + mu(q, nu) = eps,   kinetic energy nu.nu / 2,   nu.mu = 0
+ *     nu = D^1/2* (I + H phi K)* v,   mu quadratic in nu,   eps = D^-1/2 (I - H psi K) T
+ * T contains all torques: tau, gravity, springs, friction at v, and J' wrenches.  Inputs and
+ * outputs must not overlap.  nu is needed; v and tau are zero if NULL.  Models with mimic joints:
  * SOA_E_MIMIC.  O(n) each. */
 SOA_API soa_status soa_nu_from_v(const soa_model *model, soa_work *work, const double *q,
                                  const double *v, double *nu);
@@ -186,42 +191,43 @@ SOA_API soa_status soa_nu_bias(const soa_model *model, soa_work *work, const dou
                                const double *nu, double *mu);
 SOA_API soa_status soa_nu_force(const soa_model *model, soa_work *work, const soa_input *input,
                                 double *eps);
-/* Reads q, tau, wrenches (v follows from nu): nu' = eps - mu, and the v of this nu (q' follows from
- * it, soa_q_rate): all an integrator of (q, nu) needs. */
+/* nu' = eps - mu, and the v of this nu, from which q' follows (soa_q_rate): what an integrator of
+ * (q, nu) needs.  Reads q, tau, wrenches; v of the input is ignored, it follows from nu. */
 SOA_API soa_status soa_nu_rate(const soa_model *model, soa_work *work, const soa_input *input,
                                const double *nu, double *v, double *nu_rate);
 
 /* --- Jacobian products and inverse kinematics: RJK91 section 2 -------------------------------- */
-/* J J* of `count` frames, 6 count x 6 count, each frame's rows in world axes or its own: the
- * recursion (20) for Omega with D = 1 and phi for psi.  count >= 1.  O(n), then O(d) for each pair
- * of frames. */
+/* J J* of `count` frames (count >= 1), 6 count x 6 count, the rows of each frame in world axes or
+ * in its own axes.  Recursion (20) for Omega with D = 1 and phi instead of psi.  O(n), then O(d)
+ * for each pair of frames. */
 SOA_API soa_status soa_jjt(const soa_model *model, soa_work *work, const double *q,
                            const int *frames, int count, soa_axes axes, double *JJt);
 
-/* J*J is the mass matrix of the same tree with massless links and a ball at each tip: mass 1,
- * inertia 1.  So the sweeps for mass matrices serve it and its inverse.  Weights: a ball of mass
- * linear^2 and inertia angular^2; zero leaves those rows of J out.  Damping adds damping^2 to the
- * diagonal, as a rotor would. */
+/* J*J is the mass matrix of the same tree with massless links and a ball at each tip, of mass 1 and
+ * inertia 1.  So the sweeps for mass matrices compute it and its inverse.  With weights, the ball
+ * has mass linear^2 and inertia angular^2; a zero weight leaves those rows of J out.  Damping adds
+ * damping^2 to the diagonal, like a rotor. */
 typedef struct soa_tip {
     int frame;
-    double angular, linear; /* weights, 0 to 1e6 */
+    double angular; /* weights, 0 to 1e6 */
+    double linear;
 } soa_tip;
 
-/* Room for these calls and for inverse kinematics, in place of a soa_work; one per thread.  Aligned
- * to 64 bytes, else SOA_E_MEMORY.  The model must outlive it. */
+/* The work space of these functions and of inverse kinematics, in place of a soa_work; one per
+ * thread.  Memory must be aligned to 64 bytes, else SOA_E_MEMORY.  The model must outlive it. */
 typedef struct soa_tip_work soa_tip_work;
 SOA_API size_t soa_tip_work_size(const soa_model *model);
 SOA_API soa_status soa_tip_work_init(const soa_model *model, void *memory, size_t size,
                                      soa_tip_work **work);
 SOA_API soa_status soa_tip_work_create(const soa_model *model, soa_tip_work **work);
 SOA_API void soa_tip_work_free(soa_tip_work *work); /* only for soa_tip_work_create */
-/* named by the last failure, or -1 */
+/* The body at fault in the last failed call, or -1. */
 SOA_API int soa_tip_work_failed_body(const soa_tip_work *work);
 
-/* A = J*W^2 J + damping^2 1, nv x nv, O(n d); y = A^-1 x, O(n); A^-1, O(n^2).  SOA_E_SINGULAR where
- * A has lost rank: more degrees of freedom than rows, or a singular pose, without damping enough (0
- * to 1e6).  Models with mimic joints need damping > 0 for the inverses (SOA_E_MIMIC).  tips NULL
- * with 0: none.  y may be x. */
+/* A = J*W^2 J + damping^2 1 (nv x nv, O(n d)); y = A^-1 x (O(n)); A^-1 (O(n^2)).  damping: 0 to
+ * 1e6.  SOA_E_SINGULAR: A has lost rank, because there are more degrees of freedom than rows or the
+ * pose is singular, and there is not enough damping.  Models with mimic joints need damping > 0 for
+ * the inverses (SOA_E_MIMIC).  tips NULL with count 0: none.  y may be x. */
 SOA_API soa_status soa_jtj(const soa_model *model, soa_tip_work *work, const double *q,
                            const soa_tip *tips, int count, double damping, double *A);
 SOA_API soa_status soa_jtj_inverse_mul(const soa_model *model, soa_tip_work *work, const double *q,
@@ -230,107 +236,111 @@ SOA_API soa_status soa_jtj_inverse_mul(const soa_model *model, soa_tip_work *wor
 SOA_API soa_status soa_jtj_inverse(const soa_model *model, soa_tip_work *work, const double *q,
                                    const soa_tip *tips, int count, double damping, double *inverse);
 
-/* Inverse kinematics: q such that every tip's frame stands in its pose (in the world).
- * Levenberg-Marquardt steps on the configuration manifold, each by soa_jtj_inverse_mul's recursion,
- * O(n) a step.  Tips with angular = 0 want the position only.  Limits of joints with as many q as v
- * hold: the start is moved into them, and the answer is within them. */
+/* Inverse kinematics: a q for which the frame of every tip has its wanted pose in the world.  Each
+ * step is a Levenberg-Marquardt step on the configuration manifold, by the recursion of
+ * soa_jtj_inverse_mul, O(n).  For a tip with angular = 0 only the position counts.  Limits of
+ * joints with nq = nv are kept: the start is moved into them, and the answer is within them. */
 typedef struct soa_ik_target {
     soa_tip tip;
     soa_frame pose;
 } soa_ik_target;
-typedef struct soa_ik_options { /* zeros: the defaults */
-    int most_steps;             /* 200 */
-    double tolerance;           /* 1e-9, of the residual */
-    int ignore_limits;
+/* Zeros are the defaults. */
+typedef struct soa_ik_options {
+    int most_steps;   /* 0: 200 */
+    double tolerance; /* of the residual; 0: 1e-9 */
+    bool ignore_limits;
 } soa_ik_options;
 typedef struct soa_ik_result {
-    double residual; /* root of the sum of squares of weighted errors: rotation vectors in rad,
-                      * positions in m */
+    /* root of the sum of squares of the weighted errors: rotation vectors in rad, positions in m */
+    double residual;
     int steps;
 } soa_ik_result;
-/* q is the start and, on SOA_OK, the answer.  SOA_E_NO_CONVERGENCE: q is the best found, its
- * residual in `result`: the limit of steps was reached, or no step lowers the residual (out of
- * reach, or a local minimum: another start may help).  On any other status q and result are as they
- * were: SOA_E_FRAME (a pose that is no rotation), SOA_E_ARGUMENT (no target; a frame that does not
- * move; two weights of 0; options below 0).  options, result may be NULL. */
+/* q is the start and, on SOA_OK, the answer.  SOA_E_NO_CONVERGENCE: q is the best that was found,
+ * with its residual in `result`; either the limit of steps was reached, or no step lowers the
+ * residual (the poses are out of reach, or it is a local minimum, and another start may help).  On
+ * any other status q and result are unchanged: SOA_E_FRAME (a pose is not a rotation),
+ * SOA_E_ARGUMENT (no target; a frame that does not move; two weights of 0; options below 0).
+ * options and result may be NULL. */
 SOA_API soa_status soa_inverse_kinematics(const soa_model *model, soa_tip_work *work,
                                           const soa_ik_target *targets, int count,
                                           const soa_ik_options *options, double *q,
                                           soa_ik_result *result);
 
 /* --- global sparse forms: FO00 (23) to (29) --------------------------------------------------- */
-/* Forward dynamics with the joints' constraint forces as unknowns, beside the accelerations of the
- * links or instead of them.  Forms for reading forces and for judging soa_aba;
- * docs/theory/constraint-forces.md.  Both write
+/* Forward dynamics in which the constraint forces of the joints are unknowns, together with the
+ * accelerations of the links or alone.  For reading these forces, and as a check of soa_aba;
+ * docs/theory/constraint-forces.md.  Both functions write
  *
  *   qdd     nv numbers, as soa_aba, from q, v, tau, wrenches
  *   forces  6 per body (may be NULL): the whole force through the joint, as soa_joint_force after
  *           soa_rnea
  *   beta    6 - nv(joint) per body, one after the other in the order of the bodies (may be NULL):
- *           the components of that force that the joint takes up itself.  force = T beta + (what
- *           the joint's torque makes), T' H* = 0
+ *           the components of that force that the joint itself bears.
+ *           force = T beta + (what the torque of the joint contributes), T' H* = 0
  *
- * Memory: soa_fd_constraint_forces_size bytes, aligned as double (SOA_E_MEMORY); no allocation.
- * Friction, springs, reflected rotors and wrenches as in soa_aba; exact rotors (SOA_E_JOINT) and
+ * Memory: soa_fd_constraint_forces_size bytes, aligned as double (SOA_E_MEMORY).  No allocation.
+ * Friction, springs, reflected rotors and wrenches as in soa_aba.  Exact rotors (SOA_E_JOINT) and
  * mimic joints (SOA_E_MIMIC) are refused. */
 SOA_API size_t soa_fd_constraint_forces_size(const soa_model *model);
 /* (27): accelerations and constraint forces together, eliminated along the tree.  Any tree or
- * forest, any link inertias that soa_aba takes (massless inner links too).  O(n). */
+ * forest, and any inertias that soa_aba accepts (also massless inner links).  O(n). */
 SOA_API soa_status soa_fd_constraint_forces(const soa_model *model, soa_work *work, void *memory,
                                             size_t size, const soa_input *input, double *qdd,
                                             double *forces, double *beta);
-/* (28): constraint forces alone, block tridiagonal on unbranched chains (and forests of them).
- * O(n).  SOA_E_BRANCHED for a body with two children, SOA_E_INERTIA for a link whose inertia has no
- * inverse; soa_work_failed_body names the body. */
+/* (28): constraint forces alone, block tridiagonal, for unbranched chains and several of them.
+ * O(n).  SOA_E_BRANCHED: a body has two children.  SOA_E_INERTIA: the inertia of a link has no
+ * inverse.  soa_work_failed_body is that body. */
 SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, void *memory,
                                       size_t size, const soa_input *input, double *qdd,
                                       double *forces, double *beta);
 /* T of `body`, 6 rows by 6 - nv(joint) columns, row by row in body axes, as the last of these two
- * calls on that memory used it (memory that none has used is not noticed): orthonormal columns, T'
- * H* = 0. */
+ * functions used it with this memory (memory that has not been used is not detected).  The columns
+ * are orthonormal, T' H* = 0. */
 SOA_API soa_status soa_fd_constraint_forces_basis(const soa_model *model, const void *memory,
                                                   int body, double *T);
 
 /* --- divide and conquer ----------------------------------------------------------------------- */
-/* Forward dynamics in O(log n) steps on as many cores: the machine is cut into segments, which are
- * put together pair by pair to articulated bodies with two handles (Featherstone 1999), level by
- * level of a balanced tree.  Trees and forests too: what branches off is put together first and
- * hangs on its body.  docs/theory/divide-and-conquer.md.
+/* Forward dynamics in O(log n) steps on as many cores.  The machine is cut into segments; pairs of
+ * them are joined to articulated bodies with two handles (Featherstone 1999), level by level of a
+ * balanced tree.  In trees and forests, a branch is assembled first and then attached to its body.
+ * docs/theory/divide-and-conquer.md.
  *
- * libsoa has no threads of its own: the caller gives an executor, which calls task(data, i) for
- * every i from 0 to count - 1, in any order, at the same time or not, and returns when all are
- * done.  NULL: one after the other.  The answer has the same bits whatever the executor.
- * soa_openmp_parallel_for of soa/world.h is one. */
+ * libsoa creates no threads here.  The caller provides an executor, which calls task(data, i) for
+ * every i from 0 to count - 1, in any order and possibly at the same time, and returns when all are
+ * done.  NULL: one after the other.  The result has the same bits with every executor.
+ * soa_openmp_parallel_for (soa/world.h) is one. */
 typedef void soa_parallel_task(void *data, int index);
 typedef void soa_parallel_for(void *user, int count, soa_parallel_task *task, void *data);
 
 typedef struct soa_divide soa_divide;
-/* The segments of a model.  grain: bodies in a run that is not cut further.  1 for the shortest
- * critical path; about bodies / (threads + 1.5) for few threads, as a run costs less inside than
- * putting two together and the last of a path least.  Allocates; soa_divide_fd does not.  The model
+/* The segments of a model.  grain: number of bodies in a run that is not cut further.  1 gives the
+ * shortest critical path.  For few threads about bodies / (threads + 1.5) is good, because work
+ * inside a run costs less than joining segments.  Allocates; soa_divide_fd does not.  The model
  * must outlive it.  Exact rotors (SOA_E_JOINT) and mimic joints (SOA_E_MIMIC) are refused. */
 SOA_API soa_status soa_divide_create(const soa_model *model, int grain, soa_divide **divide);
 SOA_API void soa_divide_free(soa_divide *divide);
-/* qdd of soa_aba, from q, v, tau, wrenches.  One call at a time per soa_divide.  user is handed to
- * run. */
+/* qdd of soa_aba, from q, v, tau, wrenches.  One call at a time per soa_divide.  `user` is passed
+ * to `run`. */
 SOA_API soa_status soa_divide_fd(soa_divide *divide, const soa_input *input, soa_parallel_for *run,
                                  void *user, double *qdd);
-/* Body named by the last failed call, or -1. */
+/* The body at fault in the last failed call, or -1. */
 SOA_API int soa_divide_failed_body(const soa_divide *divide);
 
-/* Operations of one call: additions, multiplications, divisions and roots; sines, checks and copies
- * left out. */
+/* Operations of one call: additions, multiplications, divisions and roots; without sines, checks
+ * and copies. */
 typedef struct soa_divide_count {
-    int levels;      /* of the tree of segments; each of the four sweeps goes through all of them */
-    int segments;    /* tasks of one sweep */
-    double flops;    /* all */
-    double critical; /* of the longest task of every level of every sweep: all that must follow one
-                      * another */
-    double aba;      /* of soa_aba's recursion in spatial accelerations, counted in the same way */
+    /* Of the tree of segments; each of the four sweeps passes through all of them */
+    int levels;
+    int segments; /* tasks of one sweep */
+    double flops; /* of all tasks */
+    /* Of the longest task of every level of every sweep: they must follow one another */
+    double critical;
+    /* Of the recursion of soa_aba in spatial accelerations, counted in the same way */
+    double aba;
 } soa_divide_count;
 SOA_API soa_status soa_divide_operations(const soa_divide *divide, soa_divide_count *count);
-/* Tasks of a level (0 the leaves), and operations of its longest task over the four sweeps; either
- * may be NULL. */
+/* Number of tasks of a level (0: the leaves), and operations of its longest task in the four
+ * sweeps; either may be NULL. */
 SOA_API soa_status soa_divide_level(const soa_divide *divide, int level, int *tasks,
                                     double *longest);
 

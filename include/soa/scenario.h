@@ -1,10 +1,10 @@
-/* soa/scenario.h  a scenario: what is in the world, who controls it, how it is moved in time and
- *                 what is written down.
+/* soa/scenario.h  a scenario: what is in the world, how it is controlled, how it is integrated,
+ *                 and what is recorded.
  *
  * Plain data, read from a YAML file (docs/scenarios.md) or filled in C from soa_scenario_default().
- * The parts of a scenario are named; names of frames and joints are "part.frame", those of shapes
- * their own or their group's.  Nothing here is computed; soa_world_create (soa/world.h) makes a
- * world of it. */
+ * The parts of a scenario have names.  Names of frames and joints are "part.frame" and
+ * "part.joint"; shapes are named by themselves or by their group.  Nothing is computed here;
+ * soa_world_create (soa/world.h) makes a world from a scenario. */
 #ifndef SOA_SCENARIO_H
 #define SOA_SCENARIO_H
 
@@ -15,193 +15,215 @@
 extern "C" {
 #endif
 
-/* Where in the file something was written; 0: it was not read from one. */
+/* Where in the file something was written; 0: it was not read from a file. */
 typedef struct soa_mark {
-    int line, column;
+    int line;
+    int column;
 } soa_mark;
 
-/* A number for a named coordinate; joints of more than one freedom: "part.joint[k]". */
+/* A number for a named coordinate; for a joint with several degrees of freedom "part.joint[k]". */
 typedef struct soa_named_value {
     const char *name;
     double value;
     soa_mark mark;
 } soa_named_value;
 
-/* Joints of a part, named without it: the joint with exactly this name, else all joints whose names
- * begin so. */
+/* Joints of a part, named without the part: the joint with exactly this name, else all joints whose
+ * names begin with it. */
 typedef struct soa_joint_choice {
     const char *name;
     soa_mark mark;
 } soa_joint_choice;
 
 /* --- what there is ---------------------------------------------------------------------------- */
-/* A frame added to a part: a hand, a port. */
+/* A frame that is added to a part, for example for a hand or a port. */
 typedef struct soa_part_frame {
-    const char *name, *on; /* frame of the part it is fixed to, both without the part's name */
+    const char *name; /* without the name of the part, like `on` */
+    const char *on;   /* frame of the part to which it is fixed */
     soa_frame place;
     soa_mark mark;
 } soa_part_frame;
 
-/* What the <collision> shapes of a URDF part may touch. */
+/* What the <collision> shapes of a URDF part can touch. */
 typedef enum soa_collisions {
-    SOA_COLLISIONS_DEFAULT, /* as OTHERS; a mesh that is missing or a model without shapes is no
-                             * fault */
-    SOA_COLLISIONS_NONE,    /* nothing: they are not read */
-    SOA_COLLISIONS_OTHERS,  /* shapes of the scenario that sit elsewhere, and collision shapes of
-                             * other parts */
-    SOA_COLLISIONS_SELF     /* and other links of the same part, but neighbours */
+    /* as OTHERS, but a missing mesh or a model without shapes is not a fault */
+    SOA_COLLISIONS_DEFAULT,
+    SOA_COLLISIONS_NONE, /* nothing; they are not read */
+    /* shapes of the scenario on other parts, and collision shapes of other parts */
+    SOA_COLLISIONS_OTHERS,
+    SOA_COLLISIONS_SELF /* also other links of the same part, except neighbours */
 } soa_collisions;
-/* A stop's number that the machine decides; see docs/worlds.md, "Stops". */
+/* A value of a stop that is derived from the machine; docs/worlds.md, "Stops". */
 #define SOA_STOP_DERIVED (-1.0)
 
-/* One machine or object.  Either `model` (shipped name, URDF file or saved model; files relative to
- * the scenario's) or a single rigid body given here. */
+/* One machine or object: either `model` (a shipped name, a URDF file or a saved model; relative
+ * file names start at the scenario file), or a single rigid body that is defined here. */
 typedef struct soa_part {
     const char *name;
-    const char *model;  /* NULL: a body */
-    int floating;       /* its root link floats (free joint "part.root"); bodies float unless
-                         * `fixed` */
-    int fixed;          /* a body that is part of the world: ground, walls */
-    int massless_links; /* a body's six freedoms as WD89 has them: three slides, three turns (z, y,
-                         * x) and five massless links between, instead of a free joint */
-    double mass, com[3], inertia[6];  /* of a body, as in soa_body_def; `box` in the file fills them
-                                       * too */
-    double mass_scale, inertia_scale; /* of all links of the part; default 1 */
-    double damping_scale;             /* of viscous joint friction; default 1 */
-    double friction_scale;            /* of Coulomb joint friction; default 1 */
-    double rotor_scale;               /* of rotor inertias; default 1 */
-    double effort;                    /* > 0: torque limit of joints whose model gives none */
-    int has_motors;  /* 0: every joint of the model has a motor; else only those that `motors`
-                      * chooses */
-    int motor_count; /* 0 with has_motors: no joint has one */
+    const char *model; /* NULL: a single body */
+    /* Its root link floats (free joint "part.root"); single bodies float unless `fixed` */
+    bool floating;
+    bool fixed; /* single body: belongs to the world, for ground and walls */
+    /* Single body: instead of a free joint, three prismatic and three revolute joints (z, y, x)
+     * with five massless links between them, as in WD89. */
+    bool massless_links;
+    double mass; /* single body, as in soa_body_def; `box` and the like in the file set them too */
+    double com[3];
+    double inertia[6];
+    double mass_scale; /* of all links of the part; default 1 */
+    double inertia_scale;
+    double damping_scale;  /* of viscous joint friction; default 1 */
+    double friction_scale; /* of Coulomb joint friction; default 1 */
+    double rotor_scale;    /* of rotor inertias; default 1 */
+    double effort;         /* > 0: torque limit of joints for which the model has none */
+    /* false: every joint of the model has a motor; true: only those that `motors` chooses */
+    bool has_motors;
+    int motor_count; /* 0 with has_motors: no joint has a motor */
     const soa_joint_choice *motors;
-    int limits; /* nonzero (default): joints stop at the limits of their model */
-    double stop_stiffness, stop_damping; /* of joints beyond their limits, N m/rad, N m s/rad;
-                                          * SOA_STOP_DERIVED */
-    soa_collisions collisions;           /* of a URDF's <collision> shapes */
+    bool limits;               /* true (default): joints stop at the limits of their model */
+    double stop_stiffness;     /* beyond joint limits, N m/rad; or SOA_STOP_DERIVED */
+    double stop_damping;       /* N m s/rad; or SOA_STOP_DERIVED */
+    soa_collisions collisions; /* of the <collision> shapes of a URDF */
     int frame_count;
     const soa_part_frame *frames;
     soa_frame place; /* of the root in the world (floating: at the start) */
-    double twist[6]; /* at the start, [w; v] of a floating root at its origin, world axes */
-    int position_count, rate_count;
-    const soa_named_value *positions, *rates; /* of joints at the start; name without the part */
+    double twist[6]; /* at the start: [w; v] of a floating root at its origin, world axes */
+    int position_count;
+    int rate_count;
+    const soa_named_value *positions; /* of joints at the start; names without the part */
+    const soa_named_value *rates;
     soa_mark mark;
 } soa_part;
 
 typedef struct soa_scene_shape {
     const char *name;
-    const char *group; /* NULL: its own name */
+    const char *group; /* NULL: its name is its group */
     const char *frame; /* "part.frame", "world" */
     soa_frame place;   /* in that frame */
-    soa_shape shape;   /* type, half, radius, and vertices where they are given as a list */
-    const char *mesh;  /* STL, OBJ, DAE file whose convex hull it is; NULL: none */
+    soa_shape shape;   /* type, half, radius; and vertices if they are given as a list */
+    const char *mesh;  /* file (STL, OBJ, DAE) whose convex hull it is; NULL: none */
     double mesh_scale;
     soa_mark mark;
 } soa_scene_shape;
 
 typedef enum soa_contact_law {
-    SOA_CONTACT_PAPER, /* WD89: f = Kp (margin - d) / d - Kd d', verbatim: it also pulls, and needs
-                        * d > 0 */
-    SOA_CONTACT_SAFE,  /* the same, never pulling, continued linearly below least_distance */
+    /* WD89: f = Kp (margin - d) / d - Kd d', as printed; it also pulls, and needs d > 0 */
+    SOA_CONTACT_PAPER,
+    /* The same, but it never pulls, and is continued linearly below least_distance */
+    SOA_CONTACT_SAFE,
     SOA_CONTACT_HUNT_CROSSLEY, /* f = k x^exponent (1 + loss x'), x = margin - d */
-    SOA_CONTACT_LINEAR         /* f = k x + c x', never pulling */
+    SOA_CONTACT_LINEAR         /* f = k x + c x', but it never pulls */
 } soa_contact_law;
 
-/* How shapes of two groups meet. */
+/* The contact law between shapes of two groups. */
 typedef struct soa_contact_pair {
-    const char *group1, *group2; /* names of groups or shapes */
+    const char *group1; /* names of groups or shapes */
+    const char *group2;
     soa_contact_law law;
-    double margin;             /* epsilon, m: bodies just touch at this distance */
-    double least_distance;     /* d_min, SAFE */
-    double stiffness, damping; /* Kp (N; LINEAR: N/m; HUNT_CROSSLEY: N/m^exponent), Kd (N s/m) */
-    double exponent, loss;     /* HUNT_CROSSLEY; loss: s/m */
-    double friction;           /* Coulomb's number, 0: none */
-    double tangential_stiffness, tangential_damping; /* of a sticking contact, N/m, N s/m */
-    int patch; /* nonzero: several points where faces meet                                  */
+    double margin;               /* epsilon, m: the distance at which bodies begin to touch */
+    double least_distance;       /* d_min, SAFE */
+    double stiffness;            /* Kp: N; LINEAR: N/m; HUNT_CROSSLEY: N/m^exponent */
+    double damping;              /* Kd: N s/m */
+    double exponent;             /* HUNT_CROSSLEY */
+    double loss;                 /* HUNT_CROSSLEY, s/m */
+    double friction;             /* Coulomb's coefficient; 0: no friction */
+    double tangential_stiffness; /* of a sticking contact, N/m */
+    double tangential_damping;   /* of a sticking contact, N s/m */
+    bool patch;                  /* true: several points where faces meet */
     soa_mark mark;
 } soa_contact_pair;
 
-/* A spring and damper between two points: draws them together with stiffness (L - length) + damping
- * L'. */
+/* A spring and damper between two points.  It pulls them together with stiffness (L - length) +
+ * damping L', where L is their distance. */
 typedef struct soa_scene_spring {
     const char *name;
-    const char *frame[2];      /* "part.frame", "world" */
-    double place[2][3];        /* the points in those frames */
-    double stiffness, damping; /* N/m, N s/m, >= 0 */
-    double length;             /* m, at which it is slack; < 0: as long as it is at the start */
+    const char *frame[2]; /* "part.frame", "world" */
+    double place[2][3];   /* the points in those frames */
+    double stiffness;     /* N/m, >= 0 */
+    double damping;       /* N s/m, >= 0 */
+    double length;        /* m: length without force; < 0: its length at the start */
     soa_mark mark;
 } soa_scene_spring;
 
-/* A wrench for a while. */
+/* A wrench that acts for some time. */
 typedef struct soa_disturbance {
     const char *frame;
-    double start, duration, wrench[6]; /* [n; f] on the frame's body, at its origin, world axes */
+    double start; /* s */
+    double duration;
+    double wrench[6]; /* [n; f] on the body of the frame, at the frame's origin, world axes */
     soa_mark mark;
 } soa_disturbance;
 
 /* --- control ---------------------------------------------------------------------------------- */
 typedef enum soa_action_kind {
-    SOA_ACT_JOINT_PD,         /* tau = K (q_d - q) + D (v_d - v) + gravity */
-    SOA_ACT_INVERSE_DYNAMICS, /* WD89 section 3: accelerations K e + D e' + a_d through estimated
-                               * dynamics */
-    SOA_ACT_PASSIVITY,        /* Slotine-Li, through C(q, v) w; Wen and Bayard's forms are calls
-                               * (soa/control.h) */
-    SOA_ACT_DECOUPLED,        /* in innovations coordinates, RJK91 section 6 */
-    SOA_ACT_OPERATIONAL,      /* a frame's acceleration, through Lambda; floating bases by the
-                           * generalized Jacobian */
-    SOA_ACT_IMPEDANCE,    /* a frame held by a spring and damper, without shaping its inertia, plus
-                           * `force` */
-    SOA_ACT_HYBRID,       /* position in some directions, force in the others */
-    SOA_ACT_BASE_HOLD,    /* a floating base's attitude held by the joints' momentum */
-    SOA_ACT_COORDINATION, /* several hands move one object, internal forces regulated, load
-                           * shared */
+    SOA_ACT_JOINT_PD, /* tau = K (q_d - q) + D (v_d - v) + gravity */
+    /* WD89 section 3: accelerations K e + D e' + a_d through the estimated dynamics */
+    SOA_ACT_INVERSE_DYNAMICS,
+    /* Slotine and Li, through C(q, v) w; the forms of Wen and Bayard are in soa/control.h */
+    SOA_ACT_PASSIVITY,
+    SOA_ACT_DECOUPLED, /* in innovations coordinates, RJK91 section 6 */
+    /* The acceleration of a frame through Lambda; on floating bases with the generalized
+     * Jacobian */
+    SOA_ACT_OPERATIONAL,
+    /* A frame held by a spring and damper, plus `force`; its inertia is not shaped */
+    SOA_ACT_IMPEDANCE,
+    SOA_ACT_HYBRID,    /* position in some directions, force in the others */
+    SOA_ACT_BASE_HOLD, /* the attitude of a floating base, held by the momentum of the joints */
+    /* several hands move one object; internal forces are regulated, the load is shared */
+    SOA_ACT_COORDINATION,
     SOA_ACT_KIND_COUNT
 } soa_action_kind;
 
-/* One law at work in a phase; torques of all actions of a phase add up.  Goals start from where
- * things are when the phase begins and are reached along a smooth path after `time`. */
+/* One law that acts in a phase; the torques of all actions of a phase are added.  A goal is reached
+ * on a smooth path, from the state at the beginning of the phase, after `time`. */
 typedef struct soa_action {
-    const char *name; /* NULL: by its law */
+    const char *name; /* NULL: the name of its law */
     soa_action_kind kind;
-    const char *part; /* JOINT laws: the machine whose joints are moved */
-    int joint_count;  /* JOINT and frame laws, BASE_HOLD: only the joints that `joints` chooses; 0:
-                       * all */
+    const char *part; /* joint laws: the machine whose joints are moved */
+    /* Joint laws, frame laws, BASE_HOLD: only the joints that `joints` chooses; 0: all */
+    int joint_count;
     const soa_joint_choice *joints;
     int position_count;
-    const soa_named_value *positions; /* goals of joints (with the part's names); others stay */
-    const char *frame;                /* frame laws: the hand.  COORDINATION: the object */
-    const char *relative_to; /* frame in which goal, error and force are expressed; "world" */
-    int has_goal;
+    const soa_named_value *positions; /* goals of joints, named with the part; other joints stay */
+    const char *frame;                /* frame laws: the hand; COORDINATION: the object */
+    const char *relative_to;          /* frame in which goal, error and force are given; "world" */
+    bool has_goal;
     soa_frame goal;
-    int goal_is_offset; /* nonzero: goal is meant from where the frame stands at the phase's
-                         * beginning */
-    double time;        /* s, 0: at once */
-    double stiffness[2], damping[2]; /* angular, linear (frame laws, COORDINATION); joints: [0] of
-                                      * each */
-    double force[6];                 /* IMPEDANCE, HYBRID: [n; f] on the environment, goal's axes */
-    unsigned force_rows;             /* HYBRID: bits of the directions under force control */
-    double force_gain[2];         /* HYBRID, COORDINATION: proportional, integral (1/s) on measured
-                           * forces */
-    double max_force, max_torque; /* of what the law asks from a hand, 0: no bound */
-    int hand_count;               /* COORDINATION: hands that hold the object */
-    const char *const *hands;     /* their frames */
-    double squeeze;               /* N: internal force along the lines between hands */
-    int passive; /* COORDINATION: passivity-based, gains in N/m ...; else linearising, gains in
-                     * 1/s^2, 1/s */
-    double follow_stiffness[2],
-        follow_damping[2]; /* COORDINATION: each hand stays with the object; angular, linear      */
-    double share;          /* part of the load that the first hand takes, 0 to 1; default 0.5 */
+    /* true: the goal is relative to the pose of the frame at the beginning of the phase */
+    bool goal_is_offset;
+    double time;         /* s, 0: at once */
+    double stiffness[2]; /* angular, linear (frame laws, COORDINATION); joint laws use [0] */
+    double damping[2];   /* likewise */
+    /* IMPEDANCE, HYBRID: [n; f] on the environment, axes of the goal */
+    double force[6];
+    unsigned force_rows; /* HYBRID: bits of the directions with force control */
+    /* HYBRID, COORDINATION: proportional and integral (1/s) gain on measured forces */
+    double force_gain[2];
+    double max_force; /* bounds of the wrench that the law wants at a hand; 0: no bound */
+    double max_torque;
+    int hand_count;           /* COORDINATION: number of hands that hold the object */
+    const char *const *hands; /* their frames */
+    double squeeze;           /* N: internal force along the lines between the hands */
+    /* COORDINATION: true: passivity-based, gains in N/m and so on; false: linearising, gains in
+     * 1/s^2 and 1/s */
+    bool passive;
+    /* COORDINATION: each hand stays with the object; angular, linear */
+    double follow_stiffness[2];
+    double follow_damping[2];
+    double share; /* part of the load that the first hand bears, 0 to 1; default 0.5 */
     soa_mark mark;
 } soa_action;
 
 typedef enum soa_compare { SOA_BELOW, SOA_ABOVE } soa_compare;
-/* A measured signal below or above a value for at least `hold` seconds.  Signals: "phase_time",
- * "touching.GROUP", "force.GROUP", "distance.GROUP", "error.ACTION" (m), "angle_error.ACTION"
- * (rad), "rate.ACTION" (m/s), "turn_rate.ACTION" (rad/s), "slip.GROUP" (m/s). */
+/* True while a measured signal has been below or above a value for at least `hold` seconds.
+ * Signals: "phase_time", "touching.GROUP", "force.GROUP", "distance.GROUP", "error.ACTION" (m),
+ * "angle_error.ACTION" (rad), "rate.ACTION" (m/s), "turn_rate.ACTION" (rad/s), "slip.GROUP"
+ * (m/s). */
 typedef struct soa_condition {
     const char *signal;
     soa_compare compare;
-    double value, hold;
+    double value;
+    double hold; /* s */
     soa_mark mark;
 } soa_condition;
 typedef struct soa_transition {
@@ -216,91 +238,105 @@ typedef struct soa_phase {
     const soa_action *actions;
     int transition_count;
     const soa_transition *transitions; /* the first whose conditions all hold is taken */
-    double blend;                      /* s over which torques pass from the phase before;
-                                        * bumpless */
+    /* s in which torques change from those of the phase before, without a jump */
+    double blend;
     soa_mark mark;
 } soa_phase;
 
 typedef struct soa_sensor_set {
-    double position_noise, rate_noise;    /* standard deviation, of joints (rad, m) */
-    double pose_noise[2], twist_noise[2]; /* of floating roots: angular, linear */
-    double force_noise, torque_noise;     /* N of contact forces and wrist forces, N m of wrist
-                                       * torques */
-    double imu_noise[2];                  /* of floating machines: rad/s, m/s^2 */
-    double delay;                         /* s, of everything measured; the nearest whole number of
-                                       * ticks */
+    /* Standard deviations. */
+    double position_noise; /* joints, rad or m */
+    double rate_noise;     /* joints, rad/s or m/s */
+    double pose_noise[2];  /* floating roots: angular, linear */
+    double twist_noise[2]; /* floating roots: angular, linear */
+    double force_noise;    /* N, contact forces and wrist forces */
+    double torque_noise;   /* N m, wrist torques */
+    double imu_noise[2];   /* floating machines: rad/s, m/s^2 */
+    /* s, of everything that is measured; rounded to whole ticks */
+    double delay;
 } soa_sensor_set;
 
 typedef struct soa_scene_control {
-    double rate;  /* Hz; measured, computed, held */
-    int saturate; /* nonzero: torques stay within max_effort */
-    double mass_estimate, inertia_estimate,
-        damping_estimate; /* the controller's model, times the true one; default 1 */
+    /* Hz: rate at which signals are measured and torques computed; torques are held in between */
+    double rate;
+    bool saturate; /* true: torques are kept within max_effort */
+    /* The model of the controller: its values as multiples of the true ones.  Default 1. */
+    double mass_estimate;
+    double inertia_estimate;
+    double damping_estimate;
     soa_sensor_set sensors;
-    int external; /* in C only: torques come from soa_world_set_torque, at `rate`; no phases then */
-    int phase_count; /* 0: no control; the first is the start */
+    bool external;   /* only in C: torques from soa_world_set_torque, at `rate`; then no phases */
+    int phase_count; /* 0: no control; the first phase is the start */
     const soa_phase *phases;
 } soa_scene_control;
 
 /* --- time and record -------------------------------------------------------------------------- */
 typedef enum soa_integrator {
-    SOA_INTEGRATE_EXPLICIT, /* ARKODE, explicit Runge-Kutta, error control */
-    SOA_INTEGRATE_IMPLICIT, /* ARKODE, diagonally implicit, error control: stiff contact */
-    SOA_INTEGRATE_CVODE,    /* backward differences: long, smooth, stiff */
-    SOA_INTEGRATE_FIXED     /* explicit Runge-Kutta, `step` always: real-time loops */
+    SOA_INTEGRATE_EXPLICIT, /* ARKODE, explicit Runge-Kutta with error control */
+    /* ARKODE, diagonally implicit with error control, for stiff contacts */
+    SOA_INTEGRATE_IMPLICIT,
+    SOA_INTEGRATE_CVODE, /* backward differences, for long, smooth, stiff motions */
+    /* explicit Runge-Kutta with the constant step `step`, for real-time loops */
+    SOA_INTEGRATE_FIXED
 } soa_integrator;
 typedef struct soa_integration {
     soa_integrator method;
     int order;
-    double relative_tolerance, absolute_tolerance;
-    double step;           /* FIXED: s; else the largest step, 0: none */
-    double max_joint_step; /* no joint moves more in one step, rad or m; 0: no bound */
-    int keep_momentum; /* default 1: total momentum of a free system is projected back after each
-                         * step */
+    double relative_tolerance;
+    double absolute_tolerance;
+    double step;           /* s; FIXED: the step; else the largest step, 0: no bound */
+    double max_joint_step; /* rad or m: no joint moves more in one step; 0: no bound */
+    /* true (default): the total momentum of a free system is corrected after each step, so that it
+     * stays constant */
+    bool keep_momentum;
 } soa_integration;
 
 typedef struct soa_recording {
     double rate;       /* Hz, samples */
-    double checkpoint; /* s between checkpoints, 0: only at the end */
+    double checkpoint; /* s between checkpoints; 0: only at the end */
 } soa_recording;
 
-/* What the summary asks of the end.  Fingers must keep touching and not slip; the internal force
- * must stay in its band if one is given.  Errors of the object are judged against the last goal
- * that a law gave it.  Without such a goal they are its motion since `from_phase` began, seen from
- * `relative_to`, and judged only if asked for (errors_asked), or if there are neither fingers nor a
- * band to judge. */
+/* What must be so at the end for success.  Fingers must keep touching and not slip; the internal
+ * force must stay within its bounds, if these are given.  Errors of the object are measured from
+ * the last goal that a law gave it.  If it has no goal, they are its motion since the beginning of
+ * `from_phase`, seen from `relative_to`; then they count only if errors_asked says so, or if there
+ * are neither fingers nor force bounds. */
 enum { SOA_ASK_POSITION = 1, SOA_ASK_ATTITUDE = 2 };
 typedef struct soa_success {
-    const char *object; /* frame; NULL: nothing is asked */
+    const char *object; /* frame; NULL: no success is judged */
     const char *relative_to;
-    const char *fingers; /* group whose shapes must keep touching, and not slip, once `from_phase`
-                          * has begun */
-    int finger_count;    /* all such groups where the file names more than one; the first is
-                          * `fingers` */
+    /* group whose shapes must touch and not slip from the beginning of `from_phase` on */
+    const char *fingers;
+    int finger_count; /* number of all such groups; the first is `fingers` */
     const char *const *finger_groups;
     const char *from_phase;
-    double hold;                           /* s at the end over which errors are the largest seen */
-    double position_error, attitude_error; /* m, rad */
-    int errors_asked;                      /* SOA_ASK_ bits of the bounds that count without a goal
-                                            * too */
-    double force_low, force_high;          /* band of the internal force, N */
+    double hold;           /* s at the end during which the largest errors count */
+    double position_error; /* m: largest allowed */
+    double attitude_error; /* rad: largest allowed */
+    /* SOA_ASK_ bits: which errors count also without a goal */
+    int errors_asked;
+    double force_low; /* bounds of the internal force, N */
+    double force_high;
     soa_mark mark;
 } soa_success;
 
-/* One random quantity of a sweep: KIND of NAME is drawn for each case, uniformly between low and
- * high. */
+/* One random quantity of a sweep, drawn for each case, uniformly between low and high. */
 typedef struct soa_variation {
-    const char *path; /* e.g. "satellite.mass_scale", "contact.friction", "satellite.twist[0]",
-                * "sensors.pose_noise" */
-    double low, high;
+    /* e.g. "satellite.mass_scale", "contact.friction", "satellite.twist[0]",
+     * "sensors.pose_noise" */
+    const char *path;
+    double low;
+    double high;
     soa_mark mark;
 } soa_variation;
 
 typedef struct soa_scenario {
-    const char *file, *name, *text;
+    const char *file;
+    const char *name;
+    const char *text;
     double duration; /* s */
     uint64_t seed;
-    int has_gravity; /* 0: it is 0 0 -9.81, whatever stands below */
+    bool has_gravity; /* false: gravity is 0 0 -9.81, and the next field is ignored */
     double gravity[3];
     int part_count;
     const soa_part *parts;
@@ -309,15 +345,16 @@ typedef struct soa_scenario {
     int contact_count;
     const soa_contact_pair *contacts;
     int constraint_count;
-    const soa_constraint_def *constraints; /* frame1, frame2 unset; named by the two lists below */
-    const char *const *constraint_frames;  /* two for each constraint: "part.frame"; NULL: RATIO has
-                                           * none */
-    const char *const
-        *constraint_joints;           /* SOA_RATIO_TERMS for each: "part.joint" of its coefficients;
-                                       * NULL: none */
+    /* frame1 and frame2 are not used; the two lists below name frames and joints */
+    const soa_constraint_def *constraints;
+    /* two for each constraint: "part.frame"; NULL: not for a RATIO */
+    const char *const *constraint_frames;
+    /* SOA_RATIO_TERMS for each constraint: "part.joint" of its coefficients; NULL: none */
+    const char *const *constraint_joints;
     const soa_mark *constraint_marks; /* NULL: none */
-    double assembly_bound; /* rad or m: closing loops moves no given position farther; 0: no bound;
-                            * default 0.1 */
+    /* rad or m: closing the loops must not move a given position farther; 0: no bound; default
+     * 0.1 */
+    double assembly_bound;
     int spring_count;
     const soa_scene_spring *springs;
     int disturbance_count;
@@ -328,51 +365,54 @@ typedef struct soa_scenario {
     soa_success success;
     int variation_count;
     const soa_variation *variations;
-    const char *source; /* the file's text, for the record; NULL: none */
+    const char *source; /* text of the file, for the record; NULL: none */
     size_t source_size;
-    int is_case; /* made by soa_scenario_vary, as case `case_number` of a scenario whose seed was
-                  * `drawn_from` */
-    uint64_t case_number, drawn_from;
-    void *memory; /* what soa_scenario_free releases */
+    /* true: case `case_number` of a scenario with seed `drawn_from`, from soa_scenario_vary */
+    bool is_case;
+    uint64_t case_number;
+    uint64_t drawn_from;
+    void *memory; /* memory that soa_scenario_free releases */
 } soa_scenario;
 
-/* To start from in C.  A part: scales 1, place identity, no mass, limits act, stops derived.  A
- * contact: SAFE, margin 2 mm, least_distance 0.2 mm, stiffness 40, damping 200, friction 0.5,
- * tangential 5e4 and 100, exponent 1.5, loss 0.5, patches.  An action: relative to the world, share
- * 0.5, and gains by its kind.  A scenario: 10 s, seed 1, gravity 0 0 -9.81, control at 500 Hz,
- * saturated, estimates 1; EXPLICIT, order 5, 1e-8 and 1e-10, momentum kept; 200 samples/s, a
- * checkpoint each 2 s; success within 5 mm and 1 deg over 1 s, nothing asked; assembly_bound 0.1.
- * All else 0 or NULL.  Texts and arrays stay the caller's. */
+/* Defaults, to start from in C.  Strings and arrays remain with the caller.
+ *   part      scales 1, place identity, no mass, limits act, stops derived
+ *   contact   SAFE, margin 2 mm, least_distance 0.2 mm, stiffness 40, damping 200, friction 0.5,
+ *             tangential 5e4 and 100, exponent 1.5, loss 0.5, patches
+ *   action    relative to the world, share 0.5, gains that suit its kind
+ *   scenario  10 s, seed 1, gravity 0 0 -9.81; control at 500 Hz, saturated, estimates 1; EXPLICIT,
+ *             order 5, tolerances 1e-8 and 1e-10, momentum kept; 200 samples/s, a checkpoint every
+ *             2 s; success within 5 mm and 1 deg during 1 s, not judged; assembly_bound 0.1
+ * Everything else is 0 or NULL. */
 SOA_API soa_part soa_part_default(const char *name);
 SOA_API soa_contact_pair soa_contact_pair_default(const char *group1, const char *group2);
 SOA_API soa_action soa_action_default(soa_action_kind kind);
 SOA_API soa_scenario soa_scenario_default(const char *name);
 
-/* Reads a scenario file.  On a fault the report says file, line, column, what was expected and, for
- * names, the nearest valid one; nothing is left behind.  The scenario is released with
- * soa_scenario_free, which leaves one made in C alone; it holds a copy of the text.  parse: `name`
- * stands for the file in messages and for where others are found. */
+/* Reads a scenario from a file or from memory.  On failure the report has file, line, column, what
+ * was expected and, for names, the nearest valid one; nothing remains allocated.  The scenario
+ * contains a copy of the text.  Release it with soa_scenario_free, which does nothing to a scenario
+ * made in C. `name` is used in messages and as the place where relative file names start. */
 SOA_API soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_report *report);
 SOA_API soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
                                       soa_scenario *scenario, soa_report *report);
 SOA_API void soa_scenario_free(soa_scenario *scenario);
-/* Every key that scenario files may hold, each once in its section ("scenario", "parts", "actions",
- * ...; section may be NULL); NULL past the end. */
+/* All keys of scenario files, each once in its section ("scenario", "parts", "actions", ...); NULL
+ * past the end.  section may be NULL. */
 SOA_API const char *soa_scenario_key(int index, const char **section);
-/* Shipped scenarios by name (NULL past the end), their text (NULL: no such), both constant, and
- * whatever `spec` names: a file, else a shipped one (SOA_E_FILE: neither). */
+/* Names of the shipped scenarios (NULL past the end), and their texts (NULL: there is no such). */
 SOA_API const char *soa_stock_scenario_name(int index);
 SOA_API const char *soa_stock_scenario_text(const char *name);
+/* Reads what `spec` names: a file, else a shipped scenario.  SOA_E_FILE: neither. */
 SOA_API soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_report *report);
 
-/* One case of a sweep: a copy whose variations are drawn, and whose seed is its own.  Numbers
- * depend on (seed, case number, variation number) alone, so cases may be made in any order,
- * anywhere.  values (may be NULL): variation_count numbers, those drawn.  The copy shares what did
- * not change with `scenario`, which must outlive it; release it with soa_scenario_free.
- * SOA_E_NAME: a path that is none; SOA_E_ARGUMENT: low above high. */
+/* One case of a sweep: a copy with its variations drawn and with another seed.  The numbers depend
+ * only on seed, case number and number of the variation; so cases may be made in any order and
+ * anywhere.  values (may be NULL): the variation_count numbers that were drawn.  The copy shares
+ * everything that did not change with `scenario`, which must outlive it; release it with
+ * soa_scenario_free.  SOA_E_NAME: a path does not exist.  SOA_E_ARGUMENT: low is above high. */
 SOA_API soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
                                      soa_scenario *varied, double *values, soa_report *report);
-/* The uniform random number of [0, 1) that belongs to these three. */
+/* The random number for these three, uniform in [0, 1). */
 SOA_API double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number);
 
 #ifdef __cplusplus

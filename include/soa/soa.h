@@ -1,5 +1,5 @@
-/* soa/soa.h  all of libsoa: spatial operator algebra for machines made of joint-connected rigid
- *            bodies. */
+/* soa/soa.h  all headers of libsoa, the spatial operator algebra for machines of rigid bodies and
+ *            joints; not those of libsoa-io and libsoa-sim. */
 #ifndef SOA_SOA_H
 #define SOA_SOA_H
 #include "soa/base.h"

@@ -1,13 +1,12 @@
-/* soa/taylor.h  truncated Taylor arithmetic: numbers that carry their derivatives along one
- *               direction (WD89's
- * epsilon-algebra).
+/* soa/taylor.h  truncated Taylor series: numbers with their derivatives along one direction
+ *               (WD89's epsilon-algebra).
  *
- * x = c[0] + c[1] e + ... + c[order] e^order, e^(order + 1) = 0.  Write a function once over
- * soa_taylor, put in Q + Qdot e + Qddot e^2 / 2, and its value, rate and second rate come out,
- * exact to rounding.  Plain values: no work space, no status.  Where a function has no such series
- * (1/0, the square root of 0, log of a negative) coefficients are NaN or infinite.  The result of
- * two numbers has the larger order, the other being taken as exact: its higher coefficients are 0.
- * O(order^2). */
+ * x = c[0] + c[1] e + ... + c[order] e^order, e^(order + 1) = 0.  Write a function once with
+ * soa_taylor, evaluate it at Q + Qdot e + Qddot e^2 / 2, and the result contains its value, rate
+ * and second rate, exact to rounding.  Plain values: no work space, no status.  If a function has
+ * no such series (1/0, the square root of 0, the logarithm of a negative number), coefficients are
+ * NaN or infinite.  The result of two numbers has the larger order; the other number counts as
+ * exact, that is, its higher coefficients are 0.  O(order^2). */
 #ifndef SOA_TAYLOR_H
 #define SOA_TAYLOR_H
 
@@ -23,22 +22,22 @@ typedef struct soa_taylor {
     double c[SOA_TAYLOR_MOST + 1];
 } soa_taylor;
 
-/* order 0: goes with any other */
+/* A constant, of order 0; it combines with any order. */
 SOA_API soa_taylor soa_taylor_constant(double x);
-/* x + d e; order is brought within 0 to most */
+/* x + d e; an order outside 0 to SOA_TAYLOR_MOST is moved to the nearest of these. */
 SOA_API soa_taylor soa_taylor_variable(int order, double x, double d);
-/* k-th derivative at e = 0: k! c[k]; else 0 */
+/* The k-th derivative at e = 0, k! c[k]; 0 if there is no such coefficient. */
 SOA_API double soa_taylor_derivative(soa_taylor x, int k);
 
 SOA_API soa_taylor soa_taylor_add(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_sub(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_mul(soa_taylor a, soa_taylor b);
 SOA_API soa_taylor soa_taylor_div(soa_taylor a, soa_taylor b);
-SOA_API soa_taylor soa_taylor_scale(double s, soa_taylor a);                 /* s a       */
+SOA_API soa_taylor soa_taylor_scale(double s, soa_taylor a);                 /* s a */
 SOA_API soa_taylor soa_taylor_affine(double s, soa_taylor a, double offset); /* s a + offset */
 SOA_API soa_taylor soa_taylor_sqrt(soa_taylor a);
 SOA_API soa_taylor soa_taylor_hypot(soa_taylor a, soa_taylor b);
-/* a > 0, or any a with a whole power */
+/* a > 0, or any a if `power` is a whole number. */
 SOA_API soa_taylor soa_taylor_pow(soa_taylor a, double power);
 SOA_API soa_taylor soa_taylor_exp(soa_taylor a);
 SOA_API soa_taylor soa_taylor_log(soa_taylor a);

@@ -31,6 +31,26 @@ soa_status soai_report(soa_report *report, soa_status status, int body, int line
     return status;
 }
 
+void soai_report_reset(soa_report *report) {
+    if (!report) return;
+    report->status = SOA_OK;
+    report->body = -1;
+    report->line = 0;
+    report->text[0] = '\0';
+}
+
+soa_status soai_report_end(soa_report *report, soa_status status) {
+    if (!report) return status;
+    if (status == SOA_OK) {
+        soai_report_reset(report);
+        return status;
+    }
+    report->status = status;
+    if (!report->text[0])
+        soai_report(report, status, report->body, report->line, "%s", soa_status_text(status));
+    return status;
+}
+
 void *soai_take(char *memory, size_t *at, size_t bytes) {
     *at = (*at + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *p = memory ? memory + *at : NULL;

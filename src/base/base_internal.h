@@ -13,6 +13,14 @@ __attribute__((format(printf, 5, 6)))
 SOA_API soa_status
 soai_report(soa_report *report, soa_status status, int body, int line, const char *format, ...);
 
+/* The first statement of every public function that takes a report (may be NULL): SOA_OK, no body,
+ * no line, no text. */
+SOA_API void soai_report_reset(soa_report *report);
+/* Returns the status of a public function, and makes the report (may be NULL) agree with it. After
+ * a failure the report keeps what was found; without a text it gets that of the status. On SOA_OK
+ * it is reset, because a function may have recovered from a fault that was reported. */
+SOA_API soa_status soai_report_end(soa_report *report, soa_status status);
+
 /* Lays out memory given by the caller: returns the next `bytes` bytes, aligned, and advances *at,
  * the offset from the start. With memory NULL it only counts. */
 #define SOAI_ALIGN 64u

@@ -23,6 +23,7 @@ static int rows_are_usable(const int *start, const int *list, int rows, int belo
 }
 
 soa_status soa_shape_check(const soa_shape *shape, soa_report *report) {
+    soai_report_reset(report);
 #define REFUSE(code, ...) return soai_report(report, code, -1, 0, __VA_ARGS__)
     static const char axis[] = "xyz";
     if (!shape) REFUSE(SOA_E_ARGUMENT, "no shape is given");

@@ -534,13 +534,12 @@ static soa_closed_method choose(const soa_constraints *c, soa_closed_method aske
 }
 
 static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_options *options,
-                            const double *q, const double *v, const double *tau,
-                            const soa_wrench *wrenches, int wrench_count, double t, double *qdd,
-                            double *lambda, soa_closed_report *report) {
+                            const soa_input *input, double *qdd, double *lambda,
+                            soa_closed_report *report) {
     const soa_closed_options plain = soa_closed_options_default();
     if (!options) options = &plain;
     if (!c || !w || !qdd || w->model != c->model ||
-        (unsigned)options->method > SOA_CLOSED_NULL_SPACE || !(t - t == 0) ||
+        (unsigned)options->method > SOA_CLOSED_NULL_SPACE || !(input->t - input->t == 0) ||
         !(options->rank_tolerance >= 0 && options->rank_tolerance < 1) ||
         !(options->damping >= 0 && options->damping < 1e150) || !(options->most_condition > 0) ||
         !(options->consistency >= 0) || !soai_all_finite(options->baumgarte, 2))
@@ -548,8 +547,9 @@ static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_op
     const soa_model *m = c->model;
     const int nv = m->nv;
     int rows = 0;
+    const double *q = input->q, *v = input->v, *tau = input->tau;
     soa_status s = soai_check_state(m, q, v, NULL, tau, &w->body);
-    if (s || (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, t, &rows))) return s;
+    if (s || (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, input->t, &rows))) return s;
     soa_closed_method method = choose(c, options->method, options->damping > 0, rows);
     if (method != SOA_CLOSED_FORCES && !c->capacity.dense) return SOA_E_MEMORY;
     if (method != SOA_CLOSED_FORCES && options->damping > 0) return SOA_E_ARGUMENT;
@@ -561,7 +561,8 @@ static soa_status closed_fd(soa_constraints *c, soa_work *w, const soa_closed_op
         c->gamma[r] =
             c->row[r].gamma + options->baumgarte[0] * rate + options->baumgarte[1] * c->row[r].g;
     }
-    const evaluation in = {c, w, options, q, v, wrenches, wrench_count, rows, lambda != NULL};
+    const evaluation in = {
+        c, w, options, q, v, input->wrenches, input->wrench_count, rows, lambda != NULL};
     gram g = {0};
     for (int again = 1; again >= 0; --again) {
         for (int j = 0; j < nv; ++j)
@@ -616,16 +617,8 @@ soa_status soa_closed_fd(soa_constraints *c, soa_work *w, const soa_closed_optio
                          const soa_input *input, double *qdd, double *lambda,
                          soa_closed_report *report) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    double t = input->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(
-        w, before,
-        closed_fd(c, w, options, q, v, tau, wrenches, wrench_count, t, qdd, lambda, report));
+    return soai_work_keep(w, before, closed_fd(c, w, options, input, qdd, lambda, report));
 }
 
 /* The same systems with another right side: no bias, no gamma. */
@@ -690,9 +683,10 @@ soa_status soa_constraints_row_strengths(const soa_constraints *c, double *stren
     return SOA_OK;
 }
 
-static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const double *q,
-                                     const double *v, double t, double *g, double *rate, double *G,
-                                     double *gamma) {
+static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const soa_input *input,
+                                     double *g, double *rate, double *G, double *gamma) {
+    const double *q = input->q, *v = input->v;
+    const double t = input->t;
     if (!c || !w || w->model != c->model || !(t - t == 0)) return SOA_E_ARGUMENT;
     int rows = 0;
     const int nv = c->model->nv;
@@ -711,9 +705,6 @@ static soa_status constraint_rows_at(soa_constraints *c, soa_work *w, const doub
 soa_status soa_constraints_evaluate(soa_constraints *c, soa_work *w, const soa_input *input,
                                     double *g, double *rate, double *G, double *gamma) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    double t = input->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, constraint_rows_at(c, w, q, v, t, g, rate, G, gamma));
+    return soai_work_keep(w, before, constraint_rows_at(c, w, input, g, rate, G, gamma));
 }

@@ -165,10 +165,9 @@ int soai_is_rotation(const soa_frame *X) {
     return v3_dot(x, X->R + 6) > 0;
 }
 int soa_constraint_def_row_count(const soa_constraint_def *d) {
-    static const int loop[SOA_JOINT_TYPE_COUNT] = {6, 5, 5, 5, 4, 4, 3, 3, 0};
     if (!d) return -1;
     switch (d->kind) {
-    case SOA_LOOP: return (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? loop[d->joint] : -1;
+    case SOA_LOOP: return (unsigned)d->joint < SOA_JOINT_TYPE_COUNT ? 6 - soai_nv_of(d->joint) : -1;
     case SOA_ROLLING:
     case SOA_DISC: return 3;
     case SOA_VELOCITY: return d->row_count;
@@ -203,6 +202,7 @@ static int free_of(const constraint *k) {
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
 soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def, int *number,
                                soa_report *report) {
+    soai_report_reset(report);
     if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
     const soa_model *m = c->model;
     int at = 0;
@@ -224,7 +224,7 @@ soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def
     if (at == c->capacity.constraints)
         FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1,
              at);
-    if ((unsigned)def->kind > SOA_DISC)
+    if ((unsigned)def->kind >= SOA_CONSTRAINT_KIND_COUNT)
         FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
     if (def->kind == SOA_RATIO) {
         int terms = 0;
@@ -364,10 +364,10 @@ soa_status soa_constraints_remove(soa_constraints *c, int number) {
     memset(k, 0, sizeof *k);
     return SOA_OK;
 }
-soa_status soa_constraints_switch(soa_constraints *c, int number, int on) {
+soa_status soa_constraints_switch(soa_constraints *c, int number, bool on) {
     constraint *k = find(c, number);
     if (!k) return SOA_E_ARGUMENT;
-    k->on = on != 0;
+    k->on = on;
     return SOA_OK;
 }
 soa_status soa_constraints_set_effort(soa_constraints *c, int number, const double *effort) {

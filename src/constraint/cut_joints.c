@@ -79,6 +79,7 @@ static int term(const soa_linkage_tree *tree, const soa_constraints *c, int numb
 }
 soa_status soa_linkage_tree_constrain(const soa_linkage_tree *tree, soa_constraints *c,
                                       soa_report *report) {
+    soai_report_reset(report);
     if (!tree || !c)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no spanning tree, or no constraints");
     for (int i = 0; i < tree->loop_count; ++i) {
@@ -88,7 +89,7 @@ soa_status soa_linkage_tree_constrain(const soa_linkage_tree *tree, soa_constrai
             !soa_model_frame(c->model, d.frame2, &two) && one.body == two.body)
             continue;
         const soa_status s = soa_constraints_add(c, &d, NULL, report);
-        if (s) return s;
+        if (s) return soai_report_end(report, s);
     }
     for (int i = 0; i < tree->ratio_count; ++i) {
         const soa_loop_ratio *r = tree->ratios + i;
@@ -104,7 +105,7 @@ soa_status soa_linkage_tree_constrain(const soa_linkage_tree *tree, soa_constrai
             return soai_report(report, SOA_E_MIMIC, -1, 0,
                                "\"%s\": a joint there has no coordinate", name);
         const soa_status s = soa_constraints_add(c, &d, NULL, report);
-        if (s) return s;
+        if (s) return soai_report_end(report, s);
     }
     return SOA_OK;
 }

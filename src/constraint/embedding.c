@@ -133,8 +133,9 @@ size_t soa_embedding_size(const soa_model *model, const soa_embedding_def *def) 
 }
 soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *def, void *memory,
                               size_t size, soa_embedding **embedding, soa_report *report) {
+    soai_report_reset(report);
     const soa_status s = check(model, def, report);
-    if (s) return s;
+    if (s) return soai_report_end(report, s);
     if (!embedding) FAIL(SOA_E_ARGUMENT, "nowhere to put the embedding");
     if (!memory || (uintptr_t)memory % SOAI_ALIGN || size < layout(model, def, NULL))
         FAIL(SOA_E_MEMORY, "%lu bytes, aligned to %d, are needed",
@@ -146,14 +147,15 @@ soa_status soa_embedding_init(const soa_model *model, const soa_embedding_def *d
 }
 soa_status soa_embedding_create(const soa_model *model, const soa_embedding_def *def,
                                 soa_embedding **embedding, soa_report *report) {
+    soai_report_reset(report);
     const soa_status s = check(model, def, report);
-    if (s) return s;
+    if (s) return soai_report_end(report, s);
     const size_t size = (layout(model, def, NULL) + SOAI_ALIGN - 1) / SOAI_ALIGN * SOAI_ALIGN;
     void *memory = aligned_alloc(SOAI_ALIGN, size);
     if (!memory) FAIL(SOA_E_MEMORY, "%lu bytes could not be had", (unsigned long)size);
     const soa_status made = soa_embedding_init(model, def, memory, size, embedding, report);
     if (made) free(memory);
-    return made;
+    return soai_report_end(report, made);
 }
 void soa_embedding_free(soa_embedding *e) {
     free(e);
@@ -452,8 +454,10 @@ static soa_status by_constraints(soa_embedding *e, soa_work *w, const double *V,
 }
 
 /* Everything at (Q, V, A, t): e->q, v, a, E, and in e->x the torques of cut joints. */
-static soa_status embed(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                        const double *A, double t, const double *q, int with_E) {
+static soa_status embed(soa_embedding *e, soa_work *w, const soa_input *primary, const double *A,
+                        const double *q, int with_E) {
+    const double *Q = primary->q, *V = primary->v;
+    const double t = primary->t;
     if (!e || !w || w->model != e->model || !q || (!Q && e->nQ) || !(t - t == 0))
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)e->n;
@@ -483,10 +487,9 @@ static void onto_primary(const soa_embedding *e, const double *x, double *out) {
             out[k] += e->E[e->n * j + k] * x[j];
 }
 
-static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                                  const double *A, double t, double *q, double *v, double *a,
-                                  double *E) {
-    const soa_status s = embed(e, w, Q, V, A, t, q, E != NULL);
+static soa_status embedding_state(soa_embedding *e, soa_work *w, const soa_input *primary,
+                                  double *q, double *v, double *a, double *E) {
+    const soa_status s = embed(e, w, primary, primary->a, q, E != NULL);
     if (s) return s;
     const size_t bytes = (size_t)e->model->nv * sizeof(double);
     give_q(e, q);
@@ -498,20 +501,19 @@ static soa_status embedding_state(soa_embedding *e, soa_work *w, const double *Q
 soa_status soa_embedding_state(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
                                double *v, double *a, double *E) {
     if (!primary) return SOA_E_ARGUMENT;
-    const double *Q = primary->q;
-    const double *V = primary->v;
-    const double *A = primary->a;
-    double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, embedding_state(e, w, Q, V, A, t, q, v, a, E));
+    return soai_work_keep(w, before, embedding_state(e, w, primary, q, v, a, E));
 }
 
-static soa_status embedding_id(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                               const double *A, const soa_wrench *wrenches, int wrench_count,
-                               double t, double *q, double *tau) {
+/* Torques of the tree in the embedded state, into e->y. */
+static soa_status tree_torques(soa_embedding *e, soa_work *w, const soa_input *primary) {
+    return soa_rnea(e->model, w, e->q, e->v, e->a, primary->wrenches, primary->wrench_count, e->y);
+}
+static soa_status embedding_id(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
+                               double *tau) {
     if (!tau) return SOA_E_ARGUMENT;
-    soa_status s = embed(e, w, Q, V, A, t, q, 1);
-    if (s || (s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y))) return s;
+    soa_status s = embed(e, w, primary, primary->a, q, 1);
+    if (s || (s = tree_torques(e, w, primary))) return s;
     soai_cut_force(e->def.constraints, e->a, 1, e->y);
     for (int j = 0; j < e->model->nv; ++j)
         e->y[j] -= e->x[j]; /* rho of cut joints comes in by their own way */
@@ -522,15 +524,8 @@ static soa_status embedding_id(soa_embedding *e, soa_work *w, const double *Q, c
 soa_status soa_embedding_id(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
                             double *tau) {
     if (!primary) return SOA_E_ARGUMENT;
-    const double *Q = primary->q;
-    const double *V = primary->v;
-    const double *A = primary->a;
-    const soa_wrench *wrenches = primary->wrenches;
-    int wrench_count = primary->wrench_count;
-    double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before,
-                          embedding_id(e, w, Q, V, A, wrenches, wrench_count, t, q, tau));
+    return soai_work_keep(w, before, embedding_id(e, w, primary, q, tau));
 }
 
 /* H = E' M E, a column by one inverse dynamics without velocities and gravity; into e->W. */
@@ -548,23 +543,21 @@ static soa_status inertia(soa_embedding *e, soa_work *w) {
     }
     return SOA_OK;
 }
-static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q, const double *V,
-                                  const soa_wrench *wrenches, int wrench_count, double t, double *q,
-                                  double *H, double *C, double *G) {
-    soa_status s = embed(e, w, Q, V, NULL, t, q, 1);
+static soa_status embedding_terms(soa_embedding *e, soa_work *w, const soa_input *primary,
+                                  double *q, double *H, double *C, double *G) {
+    soa_status s = embed(e, w, primary, NULL, q, 1);
     if (s) return s;
     const soa_model *m = e->model;
     const int n = e->n, nv = m->nv;
     double *still = e->step, *all = e->y; /* torques of the tree: at rest, and as it moves */
-    if ((s = soa_rnea(m, w, e->q, NULL, NULL, wrenches, wrench_count, still)) ||
-        (s = soa_rnea(m, w, e->q, e->v, e->a, wrenches, wrench_count, all)))
-        return s;
+    s = soa_rnea(m, w, e->q, NULL, NULL, primary->wrenches, primary->wrench_count, still);
+    if (s || (s = tree_torques(e, w, primary))) return s;
     soai_cut_force(e->def.constraints, e->a, 1, all);
     for (int j = 0; j < nv; ++j)
         all[j] -= still[j] + e->x[j];
     if (e->def.constraints) { /* the efforts of cut joints belong to G, their friction to C */
         int rows = 0;
-        if ((s = soai_constraint_evaluate(e->def.constraints, w, e->q, w->zero, t, &rows)))
+        if ((s = soai_constraint_evaluate(e->def.constraints, w, e->q, w->zero, primary->t, &rows)))
             return s;
         for (int j = 0; j < nv; ++j) {
             still[j] -= e->def.constraints->cut[j];
@@ -583,14 +576,8 @@ static soa_status embedding_terms(soa_embedding *e, soa_work *w, const double *Q
 soa_status soa_embedding_terms(soa_embedding *e, soa_work *w, const soa_input *primary, double *q,
                                double *H, double *C, double *G) {
     if (!primary) return SOA_E_ARGUMENT;
-    const double *Q = primary->q;
-    const double *V = primary->v;
-    const soa_wrench *wrenches = primary->wrenches;
-    int wrench_count = primary->wrench_count;
-    double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before,
-                          embedding_terms(e, w, Q, V, wrenches, wrench_count, t, q, H, C, G));
+    return soai_work_keep(w, before, embedding_terms(e, w, primary, q, H, C, G));
 }
 
 /* W x = b in place, W symmetric and positive definite (n x n, lower triangle, overwritten); 0 where
@@ -622,14 +609,17 @@ static int cholesky_solve(int n, double *W, double *b) {
 }
 /* vdot = E Qdd + a, a = Edot V, is vdot_s - Es vdot_p = a_s: m rows [-Es 1] on vdot = M^-1 (tau -
  * bias + rows' lambda). */
-static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau,
-                            const soa_wrench *wrenches, int wrench_count, double *Qdd) {
+static soa_status by_sweeps(soa_embedding *e, soa_work *w, const soa_input *primary, double *Qdd) {
+    const double *tau = primary->tau;
     const soa_model *mo = e->model;
     const int nv = mo->nv, n = e->n, m = e->m;
     for (int k = 0; tau && k < n; ++k)
         e->x[e->primary[k]] += tau[k];
-    const soa_input state = {
-        .q = e->q, .v = e->v, .tau = e->x, .wrenches = wrenches, .wrench_count = wrench_count};
+    const soa_input state = {.q = e->q,
+                             .v = e->v,
+                             .tau = e->x,
+                             .wrenches = primary->wrenches,
+                             .wrench_count = primary->wrench_count};
     soa_status s = soai_aba_articulated(mo, w, &state, e->y);
     if (s || (s = soai_cut_prepare(e->def.constraints, w))) return s;
     soai_cut_correct(e->def.constraints, e->y);
@@ -664,10 +654,10 @@ static soa_status by_sweeps(soa_embedding *e, soa_work *w, const double *tau,
         Qdd[k] = e->y[e->primary[k]];
     return SOA_OK;
 }
-static soa_status by_columns(soa_embedding *e, soa_work *w, const double *tau,
-                             const soa_wrench *wrenches, int wrench_count, double *Qdd) {
+static soa_status by_columns(soa_embedding *e, soa_work *w, const soa_input *primary, double *Qdd) {
+    const double *tau = primary->tau;
     const int nv = e->model->nv, n = e->n;
-    soa_status s = soa_rnea(e->model, w, e->q, e->v, e->a, wrenches, wrench_count, e->y);
+    soa_status s = tree_torques(e, w, primary);
     if (s) return s;
     soai_cut_force(e->def.constraints, e->a, 1, e->y);
     for (int j = 0; j < nv; ++j)
@@ -681,28 +671,19 @@ static soa_status by_columns(soa_embedding *e, soa_work *w, const double *tau,
     return SOA_OK;
 }
 static soa_status embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method,
-                               const double *Q, const double *V, const double *tau,
-                               const soa_wrench *wrenches, int wrench_count, double t, double *q,
-                               double *Qdd) {
+                               const soa_input *primary, double *q, double *Qdd) {
+    const double *tau = primary->tau;
     if (!e || !Qdd || (unsigned)method > SOA_EMBEDDING_SWEEPS) return SOA_E_ARGUMENT;
     if (tau && !soai_all_finite(tau, (size_t)e->n)) return SOA_E_NOT_FINITE;
-    soa_status s = embed(e, w, Q, V, NULL, t, q, 1);
+    soa_status s = embed(e, w, primary, NULL, q, 1);
     if (s) return s;
-    s = (method == SOA_EMBEDDING_SWEEPS ? by_sweeps : by_columns)(e, w, tau, wrenches, wrench_count,
-                                                                  Qdd);
+    s = (method == SOA_EMBEDDING_SWEEPS ? by_sweeps : by_columns)(e, w, primary, Qdd);
     if (s == SOA_OK) give_q(e, q);
     return s;
 }
 soa_status soa_embedding_fd(soa_embedding *e, soa_work *w, soa_embedding_method method,
                             const soa_input *primary, double *q, double *Qdd) {
     if (!primary) return SOA_E_ARGUMENT;
-    const double *Q = primary->q;
-    const double *V = primary->v;
-    const double *tau = primary->tau;
-    const soa_wrench *wrenches = primary->wrenches;
-    int wrench_count = primary->wrench_count;
-    double t = primary->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before,
-                          embedding_fd(e, w, method, Q, V, tau, wrenches, wrench_count, t, q, Qdd));
+    return soai_work_keep(w, before, embedding_fd(e, w, method, primary, q, Qdd));
 }

@@ -215,8 +215,10 @@ static soa_status closed_assemble(soa_constraints *c, soa_work *w, double t,
 }
 soa_status soa_closed_assemble(soa_constraints *c, soa_work *w, double t, const unsigned char *held,
                                double *q, soa_report *report) {
+    soai_report_reset(report);
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report));
+    return soai_report_end(report,
+                           soai_work_keep(w, before, closed_assemble(c, w, t, held, q, report)));
 }
 
 /* v -= G'(G G')^+ (G v + dg/dt) over the coordinates that are not held, twice: the second pass
@@ -257,9 +259,10 @@ soa_status soa_closed_project_rates(soa_constraints *c, soa_work *w, double t, c
 /* Unknown are lambda and the actuated torques; with u the other coordinates,
  *     G_u' lambda = f_u,   tau_a = f_a - G_a' lambda,   f = M a + bias - cut torques,
  * lambda = lambda0 + Z y with Z the null space of G_u', y the one that makes tau_a least. */
-static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, const double *v,
-                            const double *a, const soa_wrench *wrenches, int wrench_count, double t,
+static soa_status closed_id(soa_constraints *c, soa_work *w, const soa_input *input,
                             const unsigned char *actuated, double *tau, double *lambda) {
+    const double *q = input->q, *v = input->v, *a = input->a;
+    const double t = input->t;
     if (!c || !w || w->model != c->model || !tau || !(t - t == 0)) return SOA_E_ARGUMENT;
     if (!c->capacity.dense) return SOA_E_MEMORY;
     const soa_model *m = c->model;
@@ -281,7 +284,7 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
     }
     if (!(off <= 1e-7 * size)) return SOA_E_INCONSISTENT;
     memcpy(c->torque, c->cut, (size_t)nv * sizeof *c->torque);
-    if ((s = soa_rnea(m, w, q, v, a, wrenches, wrench_count, c->vdot))) return s;
+    if ((s = soa_rnea(m, w, q, v, a, input->wrenches, input->wrench_count, c->vdot))) return s;
     soai_cut_force(c, a, 1, c->vdot);
     for (int j = 0; j < nv; ++j)
         c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
@@ -368,13 +371,6 @@ static soa_status closed_id(soa_constraints *c, soa_work *w, const double *q, co
 soa_status soa_closed_id(soa_constraints *c, soa_work *w, const soa_input *input,
                          const unsigned char *actuated, double *tau, double *lambda) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *a = input->a;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    double t = input->t;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(
-        w, before, closed_id(c, w, q, v, a, wrenches, wrench_count, t, actuated, tau, lambda));
+    return soai_work_keep(w, before, closed_id(c, w, input, actuated, tau, lambda));
 }

@@ -375,8 +375,6 @@ static void add_torque(const soa_model *m, soa_work *w, const soa_constraint_def
 
 /* Coordinates of a cut joint, angles nearest to k->near. */
 static soa_status coordinates_of(const constraint *k, const relative *s, double q[7]) {
-    /* bits: coordinates that turn */
-    static const int angle[SOA_JOINT_TYPE_COUNT] = {0, 1, 0, 1, 1, 3, 4, 0, 0};
     const double turn = 2 * SOAI_PI;
     soa_joint_def joint = soa_joint_default(k->def.joint);
     soa_frame X;
@@ -387,7 +385,8 @@ static soa_status coordinates_of(const constraint *k, const relative *s, double 
     joint.pitch = k->def.pitch;
     const soa_status bad = soa_joint_coordinates(&joint, &X, NULL, NULL, q, NULL, NULL);
     for (int i = 0; i < 3 && !bad; ++i)
-        if (angle[k->def.joint] >> i & 1 && !(k->def.joint == SOA_HELICAL && k->def.pitch != 0))
+        if (soa_joint_type_turns(k->def.joint, i) &&
+            !(k->def.joint == SOA_HELICAL && k->def.pitch != 0))
             q[i] += turn * floor((k->near[i] - q[i]) / turn + 0.5);
     return bad;
 }
@@ -402,9 +401,8 @@ soa_status soa_constraints_joint_coordinates(soa_constraints *c, soa_work *w, in
     if (!c || !w || w->model != c->model || !q || number < 0 || number >= c->capacity.constraints ||
         !c->list[number].used || c->list[number].def.kind != SOA_LOOP)
         return SOA_E_ARGUMENT;
-    static const int nq[SOA_JOINT_TYPE_COUNT] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
     const soa_status s = read_coordinates(c, w, number, all);
-    if (!s) memcpy(q, all, (size_t)nq[c->list[number].def.joint] * sizeof *q);
+    if (!s) memcpy(q, all, (size_t)soai_nq_of(c->list[number].def.joint) * sizeof *q);
     return s;
 }
 soa_status soa_constraints_follow_turns(soa_constraints *c, soa_work *w) {

@@ -165,7 +165,7 @@ static soa_status free_motion(soa_control *c, const double *q, const double *v,
     const unsigned left =
         (unsigned)SOA_COMPENSATE_ALL & ~c->compensate & ~(unsigned)SOA_COMPENSATE_COULOMB;
     soa_closed_options o = soa_closed_options_default();
-    o.brief = 1;
+    o.brief = true;
     soa_status s = soai_control_torques(c, q, v, NULL, NULL, 0, left | SOAI_COULOMB_SIGN, m->force);
     if (s) return s;
     if (c->compensate & SOA_COMPENSATE_COULOMB) {

@@ -211,7 +211,9 @@ soa_status soai_control_torques(soa_control *c, const double *q, const double *v
                                 double *tau) {
     soai_inputs in;
     soa_work *w = c->work;
-    const soa_status s = soai_enter(c->model, w, q, v, a, NULL, wrenches, wrench_count, &in);
+    const soa_input input = {
+        .q = q, .v = v, .a = a, .wrenches = wrenches, .wrench_count = wrench_count};
+    const soa_status s = soai_enter_inverse(c->model, w, &input, &in);
     if (s) return s;
     soai_view_double view = w->aligned;
     view.losses = 0;
@@ -244,7 +246,7 @@ soa_status soai_passive_factor(soa_control *c, const double *q, int n) {
     if (!n) return SOA_OK;
     soai_inputs in;
     soa_work *w = c->work;
-    const soa_status s = soai_enter(c->model, w, q, NULL, NULL, NULL, NULL, 0, &in);
+    const soa_status s = soai_enter_inverse(c->model, w, &(soa_input){.q = q}, &in);
     if (s) return s;
     w->k->positions(&w->view, &w->w, in.q);
     for (int j = 0; j < c->nv; ++j)
@@ -310,7 +312,7 @@ soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feed
         return SOA_E_NOT_FINITE;
     soai_inputs in;
     soa_work *w = c->work;
-    const soa_status s = soai_enter(m, w, q, NULL, NULL, NULL, NULL, 0, &in);
+    const soa_status s = soai_enter_inverse(m, w, &(soa_input){.q = q}, &in);
     if (s) return s;
     soai_view_double view = w->aligned;
     view.losses = 0;
@@ -352,7 +354,7 @@ soa_status soa_control_inverse_feedback(soa_control *c, const double *q, const d
     const soa_model *m = c->model;
     soa_work *w = c->work;
     soai_inputs in;
-    if ((s = soai_enter(m, w, q, v, a, NULL, NULL, 0, &in))) return s;
+    if ((s = soai_enter_inverse(m, w, &(soa_input){.q = q, .v = v, .a = a}, &in))) return s;
     const int coriolis = (c->compensate & SOA_COMPENSATE_CORIOLIS) != 0;
     const double *still = coriolis ? in.v : w->zero;
     w->k->kinematics(&w->view, &w->w, in.q, still, in.a);

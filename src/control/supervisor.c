@@ -10,6 +10,7 @@
 
 /* --- checks ----------------------------------------------------------------------------------- */
 soa_status soa_supervisor_check(const soa_supervisor *s, soa_report *report) {
+    soai_report_reset(report);
     if (!s || s->phase_count < 1 || !s->phases || s->signal_count < 0)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "a supervisor needs at least one phase");
     for (int p = 0; p < s->phase_count; ++p) {
@@ -73,7 +74,7 @@ soa_status soa_supervisor_start(const soa_supervisor *s, soa_supervisor_state *x
     return SOA_OK;
 }
 soa_status soa_supervisor_tick(const soa_supervisor *s, soa_supervisor_state *x,
-                               const double *signals, double dt, int *changed) {
+                               const double *signals, double dt, bool *changed) {
     if (!s || !x || (s->signal_count && !signals) || x->phase < 0 || x->phase >= s->phase_count ||
         !(dt >= 0) || !soai_all_finite(&dt, 1))
         return SOA_E_ARGUMENT;
@@ -111,8 +112,9 @@ soa_status soa_supervisor_tick(const soa_supervisor *s, soa_supervisor_state *x,
     if (changed) *changed = taken >= 0;
     return SOA_OK;
 }
-soa_status soa_supervisor_blend(const soa_supervisor *s, const soa_supervisor_state *x, int changed,
-                                int n, const double *last, double *offset, double *tau) {
+soa_status soa_supervisor_blend(const soa_supervisor *s, const soa_supervisor_state *x,
+                                bool changed, int n, const double *last, double *offset,
+                                double *tau) {
     if (!s || !x || x->phase < 0 || x->phase >= s->phase_count || n < 0 || !offset || !tau ||
         (changed && !last))
         return SOA_E_ARGUMENT;

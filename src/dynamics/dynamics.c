@@ -424,19 +424,19 @@ soa_status soai_aba_articulated(const soa_model *m, soa_work *w, const soa_input
     return s;
 }
 
-soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v,
-                               const double *tau, const soa_wrench *wrenches, int wrench_count,
+soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const soa_input *input,
                                soai_inputs *in) {
-    soa_status s = begin(m, w, q, v, NULL, tau);
-    if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
+    soa_status s = begin(m, w, input->q, input->v, NULL, input->tau);
+    if (s || (s = check_wrenches(m, w, input->wrenches, input->wrench_count))) return s;
     for (int i = 1; i <= m->nb; ++i) {
         if (!w->view.body[i].rotor && soai_metas(m)[i].leader < 0) continue;
         w->body = i;
         return w->view.body[i].rotor ? SOA_E_JOINT : SOA_E_MIMIC;
     }
-    *in = (soai_inputs){
-        .q = tree_q(w, q), .v = tree_motion(w, v, w->tv), .tau = tree_torque(w, tau, w->ta)};
-    in->fext = body_wrenches(w, in->q, wrenches, wrench_count, 0);
+    *in = (soai_inputs){.q = tree_q(w, input->q),
+                        .v = tree_motion(w, input->v, w->tv),
+                        .tau = tree_torque(w, input->tau, w->ta)};
+    in->fext = body_wrenches(w, in->q, input->wrenches, input->wrench_count, 0);
     return SOA_OK;
 }
 
@@ -536,8 +536,11 @@ typedef struct world_wrench {
 enum { MAX_WORLD_WRENCHES = 64 };
 
 /* Derivatives in the caller's coordinates; inputs have been checked. */
-static void inverse_derivatives(soa_work *w, const double *q, const double *v, const double *a,
-                                const soa_wrench *f, int count, double *dq, double *dv) {
+static void inverse_derivatives(soa_work *w, const soa_input *input, const double *a, double *dq,
+                                double *dv) {
+    const double *q = input->q, *v = input->v;
+    const soa_wrench *f = input->wrenches;
+    const int count = input->wrench_count;
     const soa_model *m = w->model;
     world_wrench fixed[MAX_WORLD_WRENCHES];
     int n = 0;
@@ -583,40 +586,30 @@ static soa_status check_world_wrenches(const soa_model *m, soa_work *w, const so
 soa_status soa_rnea_derivatives(const soa_model *m, soa_work *w, const soa_input *input,
                                 double *dtau_dq, double *dtau_dv) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *a = input->a;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    soa_status s = begin(m, w, q, v, a, NULL);
-    if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
-    inverse_derivatives(w, q, v, a, wrenches, wrench_count, dtau_dq, dtau_dv);
+    soa_status s = begin(m, w, input->q, input->v, input->a, NULL);
+    if (s || (s = check_world_wrenches(m, w, input->wrenches, input->wrench_count))) return s;
+    inverse_derivatives(w, input, input->a, dtau_dq, dtau_dv);
     return SOA_OK;
 }
 soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const soa_input *input,
                                double *dqdd_dq, double *dqdd_dv) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    soa_status s = begin(m, w, q, v, NULL, tau);
-    if (s || (s = check_world_wrenches(m, w, wrenches, wrench_count))) return s;
+    soa_status s = begin(m, w, input->q, input->v, NULL, input->tau);
+    if (s || (s = check_world_wrenches(m, w, input->wrenches, input->wrench_count))) return s;
     /* d vdot = -M^-1 d(inverse dynamics at vdot); outputs are touched only when nothing can fail
      * any more */
-    const double *tq = tree_q(w, q);
+    const double *tq = tree_q(w, input->q);
     const double *fext =
-        soai_wrenches_to_chosen(w, body_wrenches(w, tq, wrenches, wrench_count, 0));
-    s = hinge(w, w->k->aba(&w->aligned, &w->w, tq, tree_motion(w, v, w->tv),
-                           tree_torque(w, tau, w->ta), fext, w->tt));
+        soai_wrenches_to_chosen(w, body_wrenches(w, tq, input->wrenches, input->wrench_count, 0));
+    s = hinge(w, w->k->aba(&w->aligned, &w->w, tq, tree_motion(w, input->v, w->tv),
+                           tree_torque(w, input->tau, w->ta), fext, w->tt));
     if (s) return s;
     if (m->nm)
         user_motion(w, w->tt, w->user);
     else
         memcpy(w->user, w->tt, (size_t)m->nv * sizeof *w->user);
-    inverse_derivatives(w, q, v, w->user, wrenches, wrench_count, dqdd_dq, dqdd_dv);
-    soai_work_articulate(w, tree_q(w, q));
+    inverse_derivatives(w, input, w->user, dqdd_dq, dqdd_dv);
+    soai_work_articulate(w, tree_q(w, input->q));
     if (dqdd_dq) minv_columns(w, -1, dqdd_dq);
     if (dqdd_dv) minv_columns(w, -1, dqdd_dv);
     return SOA_OK;
@@ -715,17 +708,24 @@ soa_status soa_crba_f(const soa_model *m, soa_work *w, const float *q, float *M)
 }
 
 /* --- for other rooms -------------------------------------------------------------------------- */
-soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v,
-                      const double *a, const double *tau, const soa_wrench *wrenches,
-                      int wrench_count, soai_inputs *in) {
-    soa_status s = begin(m, w, q, v, a, tau);
-    if (s || (s = check_wrenches(m, w, wrenches, wrench_count))) return s;
-    in->q = tree_q(w, q);
-    in->fext = body_wrenches(w, in->q, wrenches, wrench_count, 0);
-    in->v = tree_motion(w, v, w->tv);
+static soa_status enter(const soa_model *m, soa_work *w, const soa_input *input, const double *a,
+                        const double *tau, soai_inputs *in) {
+    soa_status s = begin(m, w, input->q, input->v, a, tau);
+    if (s || (s = check_wrenches(m, w, input->wrenches, input->wrench_count))) return s;
+    in->q = tree_q(w, input->q);
+    in->fext = body_wrenches(w, in->q, input->wrenches, input->wrench_count, 0);
+    in->v = tree_motion(w, input->v, w->tv);
     in->a = tree_motion(w, a, w->ta);
     in->tau = tree_torque(w, tau, w->tt);
     return SOA_OK;
+}
+soa_status soai_enter_forward(const soa_model *m, soa_work *w, const soa_input *input,
+                              soai_inputs *in) {
+    return enter(m, w, input, NULL, input->tau, in);
+}
+soa_status soai_enter_inverse(const soa_model *m, soa_work *w, const soa_input *input,
+                              soai_inputs *in) {
+    return enter(m, w, input, input->a, NULL, in);
 }
 void soai_user_motion(const soa_work *w, const double *tree, double *v) {
     user_motion(w, tree, v);

@@ -125,9 +125,10 @@ soa_status soai_check_state_f(const soa_model *m, const float *q, const float *v
 typedef struct soai_inputs {
     const double *q, *v, *a, *tau, *fext;
 } soai_inputs;
-soa_status soai_enter(const soa_model *m, soa_work *w, const double *q, const double *v,
-                      const double *a, const double *tau, const soa_wrench *wrenches,
-                      int wrench_count, soai_inputs *in);
+soa_status soai_enter_forward(const soa_model *m, soa_work *w, const soa_input *input,
+                              soai_inputs *in); /* a of the input is ignored */
+soa_status soai_enter_inverse(const soa_model *m, soa_work *w, const soa_input *input,
+                              soai_inputs *in); /* tau of the input is ignored */
 /* soa_compliance with articulated inertias standing; U and D still stand afterwards. */
 void soai_compliance(soa_work *w, const int *frames, int count, soa_axes axes, double *Omega);
 /* Back to the caller's coordinates: accelerations, torques, Gamma' X Gamma. */
@@ -142,8 +143,7 @@ soa_status soai_aba_articulated(const soa_model *m, soa_work *w, const soa_input
  * body axes at body origins, NULL if there are none).  The arrays belong to the work space or to
  * the caller.  For the forms that know plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact
  * rotor). */
-soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const double *q, const double *v,
-                               const double *tau, const soa_wrench *wrenches, int wrench_count,
+soa_status soai_forward_inputs(const soa_model *m, soa_work *w, const soa_input *input,
                                soai_inputs *in);
 
 #endif

@@ -31,15 +31,9 @@ static void clear(soa_work *w) {
 
 soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_input *input,
                                   double *a1, double *a2, double *a3) {
-    if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
     soai_inputs in;
-    if (!a1 || !a2 || !a3) return SOA_E_ARGUMENT;
-    const soa_status s = soai_enter(m, w, q, v, NULL, tau, wrenches, wrench_count, &in);
+    if (!input || !a1 || !a2 || !a3) return SOA_E_ARGUMENT;
+    const soa_status s = soai_enter_forward(m, w, input, &in);
     if (s) return s;
     const soai_view_double *k = &w->view;
     const size_t n = (size_t)m->tv;

@@ -290,19 +290,16 @@ static soa_status check(const soa_model *m, const soa_boundary *e) {
 soa_status soa_boundary_problem(const soa_model *m, soa_work *w, const soa_input *input,
                                 const double *given, soa_boundary *ends, double *found, double *x,
                                 double *lambda) {
-    if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    if (!m || !ends || !found) return SOA_E_ARGUMENT;
+    if (!input || !m || !ends || !found) return SOA_E_ARGUMENT;
     soa_boundary e = *ends, out;
     if (!e.given) e.given = SOA_BASE_ACCELERATION | SOA_TIP_FORCE;
     soa_status s = check(m, &e);
     if (s) return s;
     soai_inputs in;
-    s = soai_enter(m, w, q, v, e.torques ? NULL : given, e.torques ? given : NULL, wrenches,
-                   wrench_count, &in);
+    soa_input all = *input;
+    all.a = given;
+    all.tau = given;
+    s = e.torques ? soai_enter_forward(m, w, &all, &in) : soai_enter_inverse(m, w, &all, &in);
     if (s) return s;
     const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame) + e.tip;
     problem p = {

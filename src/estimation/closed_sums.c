@@ -179,13 +179,8 @@ static void torques(soa_work *w, const soai_inputs *in, double *tau) { /* (20) *
 soa_status soa_inverse_sums(const soa_model *m, soa_work *w, const soa_input *input, double *x,
                             double *lambda, double *mass, double *bias, double *tau) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *a = input->a;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
     soai_inputs in;
-    const soa_status s = soai_enter(m, w, q, v, a, NULL, wrenches, wrench_count, &in);
+    const soa_status s = soai_enter_inverse(m, w, input, &in);
     if (s) return s;
     const soai_view_double *k = &w->view;
     double base[6];

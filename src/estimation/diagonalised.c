@@ -86,20 +86,21 @@ static void all_torques(const soa_work *w, const double *v, const double *tau, d
         at_rest[j] = (tau ? tau[j] : 0) - (d->damping * x + coulomb) - at_rest[j];
     }
 }
+/* Leaves in w->tt the torques at rest under wrenches, and articulated inertias. */
+static soa_status rest_and_articulate(const soa_model *m, soa_work *w, const double *q,
+                                      const soa_input *input) {
+    soa_status s = soa_rnea(m, w, q, NULL, NULL, input->wrenches, input->wrench_count, w->tt);
+    if (s || (s = articulate(w, q))) return s;
+    soai_work_take(w);
+    return SOA_OK;
+}
 soa_status soa_nu_force(const soa_model *m, soa_work *w, const soa_input *input, double *eps) {
     if (!input) return SOA_E_ARGUMENT;
     const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    soa_status s = begin(m, w, &q, v, tau);
+    soa_status s = begin(m, w, &q, input->v, input->tau);
     if (s == SOA_OK && !eps) s = SOA_E_ARGUMENT;
-    if (s || (s = soa_rnea(m, w, q, NULL, NULL, wrenches, wrench_count, w->tt)) ||
-        (s = articulate(w, q)))
-        return s;
-    soai_work_take(w);
-    all_torques(w, v, tau, w->tt);
+    if (s || (s = rest_and_articulate(m, w, q, input))) return s;
+    all_torques(w, input->v, input->tau, w->tt);
     apply(w, SOA_FACTOR_L_INVERSE, w->tt, eps);
     apply(w, SOA_FACTOR_ROOT_INVERSE, eps, eps);
     return SOA_OK;
@@ -108,17 +109,11 @@ soa_status soa_nu_rate(const soa_model *m, soa_work *w, const soa_input *input, 
                        double *v, double *nu_rate) {
     if (!input) return SOA_E_ARGUMENT;
     const double *q = input->q;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    soa_status s = begin(m, w, &q, nu, tau);
+    soa_status s = begin(m, w, &q, nu, input->tau);
     if (s == SOA_OK && (!nu || !v || !nu_rate)) s = SOA_E_ARGUMENT;
-    if (s || (s = soa_rnea(m, w, q, NULL, NULL, wrenches, wrench_count, w->tt)) ||
-        (s = articulate(w, q)))
-        return s;
-    soai_work_take(w);
+    if (s || (s = rest_and_articulate(m, w, q, input))) return s;
     w->k->diagonal_bias(&w->view, &w->w, nu, v, w->ta); /* mu */
-    all_torques(w, v, tau, w->tt);
+    all_torques(w, v, input->tau, w->tt);
     apply(w, SOA_FACTOR_L_INVERSE, w->tt, w->tt);
     apply(w, SOA_FACTOR_ROOT_INVERSE, w->tt, w->tt);
     for (int j = 0; j < m->nv; ++j)

@@ -240,7 +240,7 @@ soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double
     if ((unsigned)update >= SOA_UPDATE_COUNT || (unsigned)storage > SOA_STORAGE_SYMMETRIC || !P_out)
         return SOA_E_ARGUMENT;
     if (!m || body < 0 || body > m->nb) return SOA_E_ARGUMENT;
-    const soa_status s = soai_enter(m, w, q, NULL, NULL, NULL, NULL, 0, &in);
+    const soa_status s = soai_enter_inverse(m, w, &(soa_input){.q = q}, &in);
     if (s) return s;
     const soai_view_double *k = &w->view;
     w->k->positions(k, &w->w, in.q);

@@ -27,8 +27,10 @@ static void keep_bias_forces(soa_work *w, const double *fext) {
 
 soa_status soa_smoother(const soa_model *m, soa_work *w, const double *q, const double *v,
                         const double *tau, const soa_wrench *wrenches, int wrench_count) {
+    const soa_input input = {
+        .q = q, .v = v, .tau = tau, .wrenches = wrenches, .wrench_count = wrench_count};
     soai_inputs in;
-    const soa_status s = soai_enter(m, w, q, v, NULL, tau, wrenches, wrench_count, &in);
+    const soa_status s = soai_enter_forward(m, w, &input, &in);
     if (s) return s;
     const size_t bytes = (size_t)m->tv * sizeof(double);
     if (in.v != w->tv) memcpy(w->tv, in.v, bytes);

@@ -307,6 +307,7 @@ static void put_file(FILE *f, const soa_model *m, const soai_view_double level, 
 
 soa_status soa_model_generate_c(const soa_model *model, const char *prefix, const char *path,
                                 soa_report *report) {
+    soai_report_reset(report);
     if (!model || !prefix || !path)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, prefix or path");
     int fits = isalpha((unsigned char)*prefix) || *prefix == '_';
@@ -356,5 +357,5 @@ soa_status soa_model_generate_c(const soa_model *model, const char *prefix, cons
     const soa_status status = bad || lost ? soai_report(report, SOA_E_MEMORY, -1, 0, "no memory")
                                           : soai_new_file_write(path, text, size, report);
     free(text);
-    return status;
+    return soai_report_end(report, status);
 }

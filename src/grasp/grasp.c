@@ -143,6 +143,7 @@ static void recount(soa_grasp *g) {
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
 soa_status soa_grasp_add(soa_grasp *g, const soa_contact_def *def, int *number,
                          soa_report *report) {
+    soai_report_reset(report);
     if (!g || !def) FAIL(SOA_E_ARGUMENT, "no grasp, or no contact");
     const soa_model *m = g->model;
     int at = 0;
@@ -190,10 +191,10 @@ soa_status soa_grasp_remove(soa_grasp *g, int number) {
     recount(g);
     return SOA_OK;
 }
-soa_status soa_grasp_switch(soa_grasp *g, int number, int on) {
+soa_status soa_grasp_switch(soa_grasp *g, int number, bool on) {
     contact *k = find(g, number);
     if (!k) return SOA_E_ARGUMENT;
-    k->on = on != 0;
+    k->on = on;
     recount(g);
     return SOA_OK;
 }

@@ -308,9 +308,9 @@ static soa_status free_rates(const evaluation *in, double *W_rate) {
 enum { MANY = 8 };
 
 static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *options,
-                           const double *q, const double *v, const double *tau,
-                           const soa_wrench *wrenches, int wrench_count, double *qdd, double *force,
-                           double *W_rate, soa_grasp_report *report) {
+                           const soa_input *input, double *qdd, double *force, double *W_rate,
+                           soa_grasp_report *report) {
+    const double *q = input->q, *v = input->v, *tau = input->tau;
     const soa_grasp_options plain = soa_grasp_options_default();
     if (!options) options = &plain;
     if (!g || !w || w->model != g->model || !qdd ||
@@ -334,7 +334,8 @@ static soa_status grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *o
     static soa_status (*const by_method[])(const evaluation *) = {NULL,   general, rccfd1, rccfd2,
                                                                   rccfd3, loose,   rccfd2};
     soa_grasp_report found = {.method = method, .rows = g->rows, .rank = g->rows, .condition = 1};
-    evaluation in = {g, w, options, method, q, v, tau, wrenches, wrench_count, g->qdd, &found};
+    evaluation in = {
+        g, w, options, method, q, v, tau, input->wrenches, input->wrench_count, g->qdd, &found};
     s = by_method[method](&in);
     /* not a case for it */
     if (is_auto && method == SOA_GRASP_WOODBURY && (s || !(found.condition <= 1e6))) {
@@ -368,15 +369,8 @@ soa_status soa_grasp_fd(soa_grasp *g, soa_work *w, const soa_grasp_options *opti
                         const soa_input *input, double *qdd, double *force, double *W_rate,
                         soa_grasp_report *report) {
     if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
     const unsigned before = soai_work_taken(w);
-    return soai_work_keep(
-        w, before,
-        grasp_fd(g, w, options, q, v, tau, wrenches, wrench_count, qdd, force, W_rate, report));
+    return soai_work_keep(w, before, grasp_fd(g, w, options, input, qdd, force, W_rate, report));
 }
 
 static soa_status grasp_omega(soa_grasp *g, soa_work *w, const double *q, double *Omega,

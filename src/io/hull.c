@@ -220,6 +220,7 @@ static int by_qhull(const double *points, int count, const double centre[3], fac
 
 soa_status soa_hull_from_points(const double *points, int count, soa_shape *hull,
                                 soa_report *report) {
+    soai_report_reset(report);
     if (!hull || (count > 0 && !points))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no points or no place for the hull");
     if (count < 1 || count > 100000000)
@@ -276,7 +277,7 @@ soa_status soa_hull_from_points(const double *points, int count, soa_shape *hull
     }
     free(f.start);
     free(f.corner);
-    return status;
+    return soai_report_end(report, status);
 }
 
 void soa_hull_free(soa_shape *hull) {
@@ -289,6 +290,7 @@ soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape
                               soa_report *report) {
     soa_report inner;
     if (!report) report = &inner;
+    soai_report_reset(report);
     if (!path || !hull)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no path or no place for the hull");
     for (int k = 0; scale && k < 3; ++k)
@@ -296,7 +298,7 @@ soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape
             return soai_report(report, SOA_E_ARGUMENT, -1, 0, "the mesh's scale %g is not usable",
                                scale[k]);
     const struct aiScene *scene = soai_mesh_open(path, 0, report);
-    if (!scene) return report->status;
+    if (!scene) return soai_report_end(report, report->status);
     size_t count = 0;
     for (unsigned m = 0; m < scene->mNumMeshes; ++m)
         count += scene->mMeshes[m]->mNumVertices;
@@ -320,5 +322,5 @@ soa_status soa_hull_from_mesh(const char *path, const double scale[3], soa_shape
     }
     free(x);
     aiReleaseImport(scene);
-    return status;
+    return soai_report_end(report, status);
 }

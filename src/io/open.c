@@ -4,25 +4,9 @@
 #include "urdf_internal.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static soa_status fail(soa_report *report, soa_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static soa_status fail(soa_report *report, soa_status status, const char *format, ...) {
-    if (report != NULL) {
-        va_list list;
-        va_start(list, format);
-        report->status = status;
-        report->body = -1;
-        report->line = 0;
-        vsnprintf(report->text, sizeof report->text, format, list);
-        va_end(list);
-    }
-    return status;
-}
 
 static int ends_with(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
@@ -35,9 +19,9 @@ static int looks_like_file(const char *spec) {
            ends_with(spec, ".soam");
 }
 
-int soa_urdf_begins_as_xml(const char *text, size_t length) {
+bool soa_urdf_begins_as_xml(const char *text, size_t length) {
     static const char *const white = " \t\r\n";
-    if (text == NULL) return 0;
+    if (text == NULL) return false;
     /* UTF-16 */
     if (length >= 4 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0)) {
         size_t low = (unsigned char)text[0] == 0xfe, at = 2; /* which byte of two says it */
@@ -70,13 +54,13 @@ static soa_status open_text(const char *spec, const soa_read_options *options,
         status = soa_urdf_parse(&(soa_urdf_source){.text = text, .length = length, .name = spec},
                                 options, model, constraints, report);
     else if (length == 0)
-        status = fail(report, SOA_E_FORMAT, "%.150s is empty", spec);
+        status = soai_report(report, SOA_E_FORMAT, -1, 0, "%.150s is empty", spec);
     else if (is_saved_model(text, length))
-        status = fail(report, SOA_E_FILE,
-                      "%.150s: a saved model is read from a file, not through a pipe", spec);
+        status = soai_report(report, SOA_E_FILE, -1, 0,
+                             "%.150s: a saved model is read from a file, not through a pipe", spec);
     else
-        status = fail(report, SOA_E_FORMAT,
-                      "%.150s is neither a URDF file (XML) nor a saved model (.soam)", spec);
+        status = soai_report(report, SOA_E_FORMAT, -1, 0,
+                             "%.150s is neither a URDF file (XML) nor a saved model (.soam)", spec);
     xmlFree(text);
     return status;
 }
@@ -84,41 +68,47 @@ static soa_status open_text(const char *spec, const soa_read_options *options,
 soa_status soa_model_open(const char *spec, const soa_read_options *options,
                           const soa_model **model, soa_constraint_list *constraints,
                           soa_report *report) {
+    soai_report_reset(report);
     if (constraints != NULL) *constraints = (soa_constraint_list){0, NULL};
     if (spec == NULL || model == NULL || *spec == '\0')
-        return fail(report, SOA_E_ARGUMENT,
-                    "name a shipped model, a saved model (.soam) or a URDF file");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "name a shipped model, a saved model (.soam) or a URDF file");
     if (!looks_like_file(spec) && soai_stock_is_name(spec))
-        return soai_stock_open(spec, options, model, constraints, report);
+        return soai_report_end(report, soai_stock_open(spec, options, model, constraints, report));
 
     struct stat about;
     errno = 0;
     if (stat(spec, &about) != 0) {
         int reason = errno;
         if (reason != ENOENT || looks_like_file(spec))
-            return fail(report, SOA_E_FILE, "%.150s: %s", spec, strerror(reason));
+            return soai_report(report, SOA_E_FILE, -1, 0, "%.150s: %s", spec, strerror(reason));
         char hint[SOAI_HINT];
-        return fail(report, SOA_E_NAME, "\"%.100s\" is neither a file nor a shipped model%s", spec,
-                    soai_stock_hint(spec, hint));
+        return soai_report(report, SOA_E_NAME, -1, 0,
+                           "\"%.100s\" is neither a file nor a shipped model%s", spec,
+                           soai_stock_hint(spec, hint));
     }
     if (S_ISDIR(about.st_mode))
-        return fail(report, SOA_E_FILE, "%.150s is a directory, not a model file", spec);
+        return soai_report(report, SOA_E_FILE, -1, 0, "%.150s is a directory, not a model file",
+                           spec);
 
-    if (!S_ISREG(about.st_mode)) return open_text(spec, options, model, constraints, report);
+    if (!S_ISREG(about.st_mode))
+        return soai_report_end(report, open_text(spec, options, model, constraints, report));
     FILE *file = fopen(spec, "rb");
-    if (file == NULL) return fail(report, SOA_E_FILE, "%.150s: %s", spec, strerror(errno));
+    if (file == NULL)
+        return soai_report(report, SOA_E_FILE, -1, 0, "%.150s: %s", spec, strerror(errno));
     char head[8];
     size_t length = fread(head, 1, sizeof head, file);
     fclose(file);
-    if (!is_saved_model(head, length)) return open_text(spec, options, model, constraints, report);
+    if (!is_saved_model(head, length))
+        return soai_report_end(report, open_text(spec, options, model, constraints, report));
 
     const soa_model *saved;
     soa_status status = soa_model_load(spec, &saved, report);
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
     if (options != NULL && (options->floating || options->ideal)) {
         soa_model_free(saved);
-        return fail(
-            report, SOA_E_ARGUMENT,
+        return soai_report(
+            report, SOA_E_ARGUMENT, -1, 0,
             "%.150s: a saved model is built already; give --floating or --ideal when it is saved",
             spec);
     }

@@ -26,6 +26,7 @@
 #include <libxml/parserInternals.h>
 #include <libxml/SAX2.h>
 
+#include "../model/model_internal.h"
 #include "urdf_internal.h"
 
 #define MAX_BYTES ((size_t)64 << 20) /* PR2, a large robot, has 130 kB */
@@ -662,7 +663,7 @@ const char *const soai_urdf_joint_types[] = {"revolute",    "continuous", "prism
                                              "cylindrical", "helical",    NULL};
 
 bool soai_urdf_one_dof(soa_joint_type type) {
-    return type == SOA_REVOLUTE || type == SOA_PRISMATIC || type == SOA_HELICAL;
+    return soai_nv_of(type) == 1;
 }
 
 bool soai_urdf_type(const char *name, soa_joint_type *type) {
@@ -1369,9 +1370,12 @@ soa_status soai_urdf_parse(const char *text, size_t length, const char *name,
 soa_status soa_urdf_parse(const soa_urdf_source *source, const soa_read_options *options,
                           const soa_model **model, soa_constraint_list *constraints,
                           soa_report *report) {
-    if (!source) return soai_urdf_parse(NULL, 0, NULL, options, model, constraints, report);
-    return soai_urdf_parse(source->text, source->length, source->name, options, model, constraints,
-                           report);
+    soai_report_reset(report);
+    if (!source)
+        return soai_report_end(report,
+                               soai_urdf_parse(NULL, 0, NULL, options, model, constraints, report));
+    return soai_report_end(report, soai_urdf_parse(source->text, source->length, source->name,
+                                                   options, model, constraints, report));
 }
 
 soa_status soai_urdf_slurp(const char *path, char **text, size_t *length, soa_report *report) {
@@ -1421,16 +1425,17 @@ soa_status soa_urdf_read(const char *path, const soa_read_options *options, cons
                          soa_constraint_list *constraints, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
+    soai_report_reset(report);
     if (constraints) *constraints = (soa_constraint_list){0};
     if (path == NULL || model == NULL) {
         fill_report(report, SOA_E_ARGUMENT, "soa_urdf_read", 0, "path or model is NULL");
-        return SOA_E_ARGUMENT;
+        return soai_report_end(report, SOA_E_ARGUMENT);
     }
     char *text = NULL;
     size_t length = 0;
     soa_status status = soai_urdf_slurp(path, &text, &length, report);
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
     status = soai_urdf_parse(text, length, path, options, model, constraints, report);
     xmlFree(text);
-    return status;
+    return soai_report_end(report, status);
 }

@@ -41,6 +41,8 @@ static const char *const constraint_types[] = {"distance", "gear", "rolling", "v
                                                "plane",    "disc", NULL};
 static const soa_constraint_kind kinds[] = {SOA_DISTANCE, SOA_RATIO, SOA_ROLLING,
                                             SOA_VELOCITY, SOA_PLANE, SOA_DISC};
+_Static_assert(sizeof kinds / sizeof *kinds == SOA_CONSTRAINT_KIND_COUNT - 1,
+               "every kind but the loop, which is <loop_joint>");
 
 /* The link that <link1> or <link2> names, and the place on it. */
 static void read_end(soai_urdf *u, soai_urdf_constraint *c, int which) {
@@ -372,12 +374,15 @@ void soa_constraint_list_free(soa_constraint_list *list) {
 }
 
 soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_model *model,
-                                     int dense, soa_constraints **constraints, soa_report *report) {
+                                     bool dense, soa_constraints **constraints,
+                                     soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
+    soai_report_reset(report);
     *report =
         (soa_report){SOA_E_ARGUMENT, -1, 0, "no list, no model, or no place for the constraints"};
-    if (list == NULL || model == NULL || constraints == NULL) return SOA_E_ARGUMENT;
+    if (list == NULL || model == NULL || constraints == NULL)
+        return soai_report_end(report, SOA_E_ARGUMENT);
     soa_constraint_capacity room = {list->count, 0, dense};
     for (int i = 0; i < list->count; ++i) {
         const int rows = soa_constraint_def_row_count(&list->defs[i]);
@@ -395,5 +400,5 @@ soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_
         soa_constraints_free(made);
     else
         *constraints = made;
-    return status;
+    return soai_report_end(report, status);
 }

@@ -13,6 +13,7 @@
 
 #include <libxml/tree.h>
 
+#include "../base/base_internal.h"
 #include "../base/nearest.h"
 #include "soa/io.h"
 

@@ -1040,26 +1040,27 @@ static bool ask_builder(lint *l, bool floating) {
 
 soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, void *user,
                               int *errors, int *warnings, soa_report *report) {
-    if (!source) return SOA_E_ARGUMENT;
+    soa_report ignored;
+    if (report == NULL) report = &ignored;
+    soai_report_reset(report);
+    if (!source) return soai_report_end(report, SOA_E_ARGUMENT);
     const char *text = source->text;
     size_t length = source->length;
     const char *name = source->name;
     const char *directory = source->directory;
     lint l = {.files.directory = directory};
     soai_urdf_locale saved;
-    soa_report ignored;
-    if (report == NULL) report = &ignored;
     if (errors != NULL) *errors = 0;
     if (warnings != NULL) *warnings = 0;
     if (text == NULL) {
         *report = (soa_report){
             .status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint_text: text is NULL"};
-        return SOA_E_ARGUMENT;
+        return soai_report_end(report, SOA_E_ARGUMENT);
     }
     if (soai_urdf_enter(&saved) != SOA_OK) {
         *report =
             (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
-        return SOA_E_MEMORY;
+        return soai_report_end(report, SOA_E_MEMORY);
     }
     l.u.sink = collect;
     l.u.user = &l;
@@ -1096,20 +1097,20 @@ soa_status soa_urdf_lint_text(const soa_urdf_source *source, soa_lint_fn *fn, vo
     soai_urdf_files_end(&l.files);
     if (status == SOA_OK && errors != NULL) *errors = count[SOA_LINT_ERROR];
     if (status == SOA_OK && warnings != NULL) *warnings = count[SOA_LINT_WARNING];
-    return status;
+    return soai_report_end(report, status);
 }
 
 soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *errors, int *warnings,
                          soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
-    *report = (soa_report){.status = SOA_OK, .body = -1};
+    soai_report_reset(report);
     if (errors != NULL) *errors = 0;
     if (warnings != NULL) *warnings = 0;
     if (path == NULL) {
         *report = (soa_report){
             .status = SOA_E_ARGUMENT, .body = -1, .text = "soa_urdf_lint: path is NULL"};
-        return SOA_E_ARGUMENT;
+        return soai_report_end(report, SOA_E_ARGUMENT);
     }
     char *text = NULL;
     size_t length = 0;
@@ -1120,7 +1121,7 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
         *report = (soa_report){.status = SOA_OK, .body = -1};
         return SOA_OK;
     }
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
     char *directory = realpath(path, NULL); /* malloc'ed */
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
@@ -1131,5 +1132,5 @@ soa_status soa_urdf_lint(const char *path, soa_lint_fn *fn, void *user, int *err
                                 fn, user, errors, warnings, report);
     free(directory);
     xmlFree(text);
-    return status;
+    return soai_report_end(report, status);
 }

@@ -215,7 +215,7 @@ static void add_mesh(reader *r, const struct aiMesh *mesh, const struct aiMateri
         free(block);
         return;
     }
-    s->is_mesh = 1;
+    s->is_mesh = true;
     s->shape = (soa_shape){.type = SOA_SHAPE_POLYTOPE,
                            .vertex_count = (int)n,
                            .vertices = x,
@@ -378,26 +378,26 @@ static void read_shapes(reader *r) {
 
 soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_list *list,
                                  soa_report *report) {
-    if (!source) return SOA_E_ARGUMENT;
+    soa_report ignored;
+    if (report == NULL) report = &ignored;
+    soai_report_reset(report);
+    if (!source) return soai_report_end(report, SOA_E_ARGUMENT);
     const char *text = source->text;
     size_t length = source->length;
     const char *name = source->name;
     const char *directory = source->directory;
-    soa_report ignored;
-    if (report == NULL) report = &ignored;
-    *report = (soa_report){.status = SOA_OK, .body = -1};
     if (list == NULL || (text == NULL && length > 0)) {
         *report = (soa_report){.status = SOA_E_ARGUMENT,
                                .body = -1,
                                .text = "soa_urdf_read_shapes: no text or no list"};
-        return SOA_E_ARGUMENT;
+        return soai_report_end(report, SOA_E_ARGUMENT);
     }
     *list = (soa_urdf_shape_list){0};
     soai_urdf_locale saved;
     if (soai_urdf_enter(&saved) != SOA_OK) {
         *report =
             (soa_report){.status = SOA_E_MEMORY, .body = -1, .text = "no memory left for a locale"};
-        return SOA_E_MEMORY;
+        return soai_report_end(report, SOA_E_MEMORY);
     }
     reader r = {.files.directory = directory, .list = list};
     soa_status status = soai_urdf_open(&r.u, text, length, name != NULL ? name : "urdf");
@@ -417,24 +417,24 @@ soa_status soa_urdf_parse_shapes(const soa_urdf_source *source, soa_urdf_shape_l
     soai_urdf_leave(&saved);
     soai_urdf_files_end(&r.files);
     if (status != SOA_OK) soa_urdf_shape_list_free(list);
-    return status;
+    return soai_report_end(report, status);
 }
 
 soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
-    *report = (soa_report){.status = SOA_OK, .body = -1};
+    soai_report_reset(report);
     if (path == NULL || list == NULL) {
         *report = (soa_report){.status = SOA_E_ARGUMENT,
                                .body = -1,
                                .text = "soa_urdf_read_shapes: no path or no list"};
-        return SOA_E_ARGUMENT;
+        return soai_report_end(report, SOA_E_ARGUMENT);
     }
     *list = (soa_urdf_shape_list){0};
     char *text = NULL;
     size_t length = 0;
     soa_status status = soai_urdf_slurp(path, &text, &length, report);
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
     char *directory = realpath(path, NULL),
          *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
@@ -446,7 +446,7 @@ soa_status soa_urdf_read_shapes(const char *path, soa_urdf_shape_list *list, soa
                               list, report);
     free(directory);
     xmlFree(text);
-    return status;
+    return soai_report_end(report, status);
 }
 
 void soa_urdf_shape_list_free(soa_urdf_shape_list *list) {
@@ -576,19 +576,19 @@ soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *l
                                     soa_report *report) {
     soa_report ignored;
     if (report == NULL) report = &ignored;
-    *report = (soa_report){.status = SOA_OK, .body = -1};
+    soai_report_reset(report);
     if (path == NULL || list == NULL) {
         *report = (soa_report){.status = SOA_E_ARGUMENT,
                                .body = -1,
                                .text = "soa_urdf_read_collisions: no path or no list"};
-        return SOA_E_ARGUMENT;
+        return soai_report_end(report, SOA_E_ARGUMENT);
     }
     *list = (soa_urdf_collision_list){0};
     char *text = NULL;
     size_t length = 0;
     soai_urdf_locale saved;
     soa_status status = soai_urdf_slurp(path, &text, &length, report);
-    if (status != SOA_OK) return status;
+    if (status != SOA_OK) return soai_report_end(report, status);
     char *directory = realpath(path, NULL);
     char *slash = directory != NULL ? strrchr(directory, '/') : NULL;
     if (slash != NULL) *slash = 0;
@@ -611,7 +611,7 @@ soa_status soa_urdf_read_collisions(const char *path, soa_urdf_collision_list *l
     free(directory);
     xmlFree(text);
     if (status != SOA_OK) soa_urdf_collision_list_free(list);
-    return status;
+    return soai_report_end(report, status);
 }
 
 void soa_urdf_collision_list_free(soa_urdf_collision_list *list) {

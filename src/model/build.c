@@ -111,7 +111,7 @@ int soai_joint_axes(const soa_joint_def *j, double u[3], double u2[3]) {
 }
 
 static int one_dof(soa_joint_type t) {
-    return t == SOA_REVOLUTE || t == SOA_PRISMATIC || t == SOA_HELICAL;
+    return soai_nv_of(t) == 1;
 }
 
 static int by_name(const void *a, const void *b) {
@@ -695,15 +695,17 @@ static void fill(const builder *b, soa_model *m) {
 }
 
 soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *report) {
+    soai_report_reset(report);
     builder b = {.def = def, .report = report};
     const soa_status s = survey(&b);
     free(b.link);
     if (s == SOA_OK && size) *size = (size_t)b.head.size;
-    return s;
+    return soai_report_end(report, s);
 }
 
 soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size,
                           const soa_model **model, soa_report *report) {
+    soai_report_reset(report);
     builder b = {.def = def, .report = report};
     soa_status s =
         model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
@@ -716,10 +718,11 @@ soa_status soa_model_init(const soa_model_def *def, void *memory, size_t size,
         *model = memory;
     }
     free(b.link);
-    return s;
+    return soai_report_end(report, s);
 }
 
 soa_status soa_model_create(const soa_model_def *def, const soa_model **model, soa_report *report) {
+    soai_report_reset(report);
     builder b = {.def = def, .report = report};
     soa_status s =
         model ? survey(&b) : soai_report(report, SOA_E_ARGUMENT, -1, 0, "no place for the model");
@@ -734,5 +737,5 @@ soa_status soa_model_create(const soa_model_def *def, const soa_model **model, s
         }
     }
     free(b.link);
-    return s;
+    return soai_report_end(report, s);
 }

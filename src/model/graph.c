@@ -331,6 +331,7 @@ static soa_status write_loops(span *s) {
 
 soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
                             soa_report *report) {
+    soai_report_reset(report);
     span space = {.def = def, .report = report}, *s = &space;
     if (!def || !tree || def->link_count < 0 || def->link_count > SOAI_MAX_BODIES / 2 ||
         def->joint_count < 0 || def->joint_count > 2 * SOAI_MAX_BODIES ||
@@ -392,7 +393,7 @@ soa_status soa_linkage_span(const soa_linkage_def *def, soa_linkage_tree **tree,
     free(s->followed);
     if (bad) {
         soa_linkage_tree_free(s->out ? &s->out->tree : NULL);
-        return bad;
+        return soai_report_end(report, bad);
     }
     *tree = &s->out->tree;
     return SOA_OK;

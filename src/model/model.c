@@ -1,4 +1,5 @@
 /* model.c  read access to a soa_model: counts, names, frames, views. */
+#include "../table/joint_types.h"
 #include "model_internal.h"
 #include <stdlib.h>
 
@@ -15,19 +16,38 @@ int soai_kind_of(soa_joint_type type, const double u[3], int has_rotor) {
     default: return SOAI_KIND_GENERAL;
     }
 }
+/* What differs between joint types and is no arithmetic; the arithmetic is in build.c and
+ * src/sweep/joint.h. */
+static const struct {
+    const char *name;
+    int nq, nv;
+    unsigned turns; /* bit k: coordinate k is an angle */
+} joint_types[] = {[SOA_FIXED] = {"fixed", 0, 0, 0},
+                   [SOA_REVOLUTE] = {"revolute", 1, 1, 1},
+                   [SOA_PRISMATIC] = {"prismatic", 1, 1, 0},
+                   [SOA_HELICAL] = {"helical", 1, 1, 1},
+                   [SOA_CYLINDRICAL] = {"cylindrical", 2, 2, 1},
+                   [SOA_UNIVERSAL] = {"universal", 2, 2, 3},
+                   [SOA_PLANAR] = {"planar", 3, 3, 4},
+                   [SOA_SPHERICAL] = {"spherical", 4, 3, 0},
+                   [SOA_FREE] = {"free", 7, 6, 0}};
+_Static_assert(sizeof joint_types / sizeof *joint_types == SOA_JOINT_TYPE_COUNT,
+               "a row for each joint type");
+_Static_assert((int)SOAI_JOINT_FREE == (int)SOA_JOINT_TYPE_COUNT - 1,
+               "src/table/joint_types.h has the same types");
+
 int soai_nq_of(soa_joint_type type) {
-    static const int nq[] = {0, 1, 1, 1, 2, 2, 3, 4, 7};
-    return nq[type];
+    return joint_types[type].nq;
 }
 int soai_nv_of(soa_joint_type type) {
-    static const int nv[] = {0, 1, 1, 1, 2, 2, 3, 3, 6};
-    return nv[type];
+    return joint_types[type].nv;
 }
 const char *soa_joint_type_name(soa_joint_type type) {
-    static const char *const name[] = {"fixed",   "revolute",    "prismatic",
-                                       "helical", "cylindrical", "universal",
-                                       "planar",  "spherical",   "free"};
-    return (unsigned)type < SOA_JOINT_TYPE_COUNT ? name[type] : "unknown";
+    return (unsigned)type < SOA_JOINT_TYPE_COUNT ? joint_types[type].name : "unknown";
+}
+bool soa_joint_type_turns(soa_joint_type type, int coordinate) {
+    if ((unsigned)type >= SOA_JOINT_TYPE_COUNT || coordinate < 0) return false;
+    return coordinate < joint_types[type].nq && (joint_types[type].turns >> coordinate & 1);
 }
 
 soai_view_double soai_model_view(const soa_model *m) {

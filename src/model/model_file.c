@@ -9,9 +9,10 @@
 #define BAD(code, ...) return soai_report(report, code, -1, 0, __VA_ARGS__)
 
 soa_status soa_model_save(const soa_model *m, const char *path, soa_report *report) {
+    soai_report_reset(report);
     if (!m || !path) BAD(SOA_E_ARGUMENT, "no model or no path");
 #if defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
-    return soai_new_file_write(path, m, (size_t)m->size, report);
+    return soai_report_end(report, soai_new_file_write(path, m, (size_t)m->size, report));
 #else
     BAD(SOA_E_FILE,
         "%s: this system has no POSIX files; store the soa_model_bytes() of the model yourself",
@@ -20,6 +21,7 @@ soa_status soa_model_save(const soa_model *m, const char *path, soa_report *repo
 }
 
 soa_status soa_model_load(const char *path, const soa_model **model, soa_report *report) {
+    soai_report_reset(report);
     if (!path || !model) BAD(SOA_E_ARGUMENT, "no path");
     FILE *f = fopen(path, "rb");
     if (!f) BAD(SOA_E_FILE, "%s: cannot be read: %s", path, strerror(errno));
@@ -55,5 +57,5 @@ soa_status soa_model_load(const char *path, const soa_model **model, soa_report 
         s = soa_model_from_bytes(memory, (size_t)head.size, model, report);
     fclose(f);
     if (s != SOA_OK) free(memory);
-    return s;
+    return soai_report_end(report, s);
 }

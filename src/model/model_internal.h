@@ -77,8 +77,8 @@ soai_view_float soai_model_view_float(const soa_model *model);
 
 /* Kind and sizes of a joint type. */
 int soai_kind_of(soa_joint_type type, const double axis[3], int has_rotor);
-int soai_nq_of(soa_joint_type type);
-int soai_nv_of(soa_joint_type type);
+SOA_API int soai_nq_of(soa_joint_type type);
+SOA_API int soai_nv_of(soa_joint_type type);
 /* 1 if R is a right-handed rotation and p is finite. */
 int soai_rotation_fits(const soa_frame *frame);
 /* Unit axes of a joint; those that its type does not use get their default. Returns 0 if they do

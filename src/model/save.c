@@ -134,6 +134,7 @@ static soa_status check_tables(const soa_model *m, soa_report *report) {
 
 soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model **model,
                                 soa_report *report) {
+    soai_report_reset(report);
     if (!buffer || !model) BAD(SOA_E_ARGUMENT, "no buffer");
     if ((uintptr_t)buffer % SOAI_ALIGN)
         BAD(SOA_E_MEMORY, "the buffer is not aligned to %u bytes", SOAI_ALIGN);
@@ -162,7 +163,7 @@ soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model
     if (checksum_of(m) != m->checksum) BAD(SOA_E_CHECKSUM, "damaged: the checksum does not match");
     const soa_status s = check_tables(m, report);
     if (s == SOA_OK) *model = m;
-    return s;
+    return soai_report_end(report, s);
 }
 
 soa_status soa_model_with_gravity(const soa_model *m, const double gravity[3],

@@ -34,6 +34,7 @@ void soa_machine_free(soa_machine *m) {
 
 soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count,
                               soa_machine **machine, soa_report *report) {
+    soai_report_reset(report);
     if (!model || !machine || tip_count < 0 || (tip_count && !tips))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no model, or no tips");
     for (int i = 1; i <= model->nb; ++i)

@@ -173,13 +173,11 @@ static void prepare(soa_work *w, const soai_inputs *in, joint_block *block) {
     }
 }
 static soa_status begin(const soa_model *m, soa_work *w, const void *memory, size_t size,
-                        const double *q, const double *v, const double *tau,
-                        const soa_wrench *wrenches, int wrench_count, const double *qdd,
-                        soai_inputs *in) {
-    if (!m || !w || !qdd) return SOA_E_ARGUMENT;
+                        const soa_input *input, const double *qdd, soai_inputs *in) {
+    if (!m || !w || !qdd || !input) return SOA_E_ARGUMENT;
     if (!memory || (uintptr_t)memory % sizeof(double) || size < soa_fd_constraint_forces_size(m))
         return SOA_E_MEMORY;
-    return soai_forward_inputs(m, w, q, v, tau, wrenches, wrench_count, in);
+    return soai_forward_inputs(m, w, input, in);
 }
 /* f = T beta + Hd tau; and the caller's copies. */
 static void joint_force(joint_block *j, int i, double *forces, double **beta) {
@@ -278,14 +276,8 @@ static void pass_on(const kernel_work *w, int i, const joint_block *j, joint_blo
 soa_status soa_fd_constraint_forces(const soa_model *m, soa_work *w, void *memory, size_t size,
                                     const soa_input *input, double *qdd, double *forces,
                                     double *beta) {
-    if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
     soai_inputs in;
-    const soa_status s = begin(m, w, memory, size, q, v, tau, wrenches, wrench_count, qdd, &in);
+    const soa_status s = begin(m, w, memory, size, input, qdd, &in);
     if (s) return s;
     joint_block *block = memory;
     const soai_view_double *k = &w->view;
@@ -385,14 +377,8 @@ static int thomas(joint_block *j, joint_block *in) {
 
 soa_status soa_fd_tridiagonal(const soa_model *m, soa_work *w, void *memory, size_t size,
                               const soa_input *input, double *qdd, double *forces, double *beta) {
-    if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
     soai_inputs in;
-    const soa_status s = begin(m, w, memory, size, q, v, tau, wrenches, wrench_count, qdd, &in);
+    const soa_status s = begin(m, w, memory, size, input, qdd, &in);
     if (s) return s;
     joint_block *block = memory;
     const soai_view_double *k = &w->view;

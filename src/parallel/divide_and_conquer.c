@@ -265,15 +265,8 @@ static void serial(void *user, int count, soa_parallel_task *todo, void *data) {
 }
 soa_status soa_divide_fd(soa_divide *d, const soa_input *input, soa_parallel_for *run, void *user,
                          double *qdd) {
-    if (!input) return SOA_E_ARGUMENT;
-    const double *q = input->q;
-    const double *v = input->v;
-    const double *tau = input->tau;
-    const soa_wrench *wrenches = input->wrenches;
-    int wrench_count = input->wrench_count;
-    if (!d || !qdd) return SOA_E_ARGUMENT;
-    soa_status s =
-        soai_forward_inputs(d->model, d->work, q, v, tau, wrenches, wrench_count, &d->in);
+    if (!input || !d || !qdd) return SOA_E_ARGUMENT;
+    soa_status s = soai_forward_inputs(d->model, d->work, input, &d->in);
     d->body = d->work->body;
     if (s) return s;
     double base[6];

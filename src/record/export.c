@@ -158,6 +158,7 @@ static soa_status put_events(soai_export *e, sink *out, soa_report *report) {
 }
 soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_options *options,
                               soa_report *report) {
+    soai_report_reset(report);
     soai_export e;
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
     sink *out = s == SOA_OK ? malloc(sizeof *out) : NULL;
@@ -180,5 +181,5 @@ soa_status soa_log_export_csv(soa_log *log, const char *path, const soa_export_o
     if (plain) freelocale(plain);
     free(out);
     soai_export_end(&e);
-    return s;
+    return soai_report_end(report, s);
 }

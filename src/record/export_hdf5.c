@@ -290,6 +290,7 @@ static soa_status put_all(target *o, soai_export *e, soa_report *report) {
 }
 soa_status soa_log_export_hdf5(soa_log *log, const char *path, const soa_export_options *options,
                                soa_report *report) {
+    soai_report_reset(report);
     soai_export e;
     target o = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, 0, 0, ""};
     soa_status s = soai_export_begin(&e, log, path, options, 4096, report);
@@ -332,5 +333,5 @@ soa_status soa_log_export_hdf5(soa_log *log, const char *path, const soa_export_
     free(o.set);
     free(o.column);
     soai_export_end(&e);
-    return s;
+    return soai_report_end(report, s);
 }

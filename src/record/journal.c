@@ -233,6 +233,7 @@ static soa_status release(soa_journal *j, soa_report *report) {
     return s;
 }
 soa_status soa_journal_close(soa_journal *j, soa_report *report) {
+    soai_report_reset(report);
     if (!j) return SOA_OK;
     uint8_t *payload = j->status == SOA_OK ? begin(j, END_SIZE) : NULL;
     if (payload) {
@@ -240,13 +241,14 @@ soa_status soa_journal_close(soa_journal *j, soa_report *report) {
         finish(j, TYPE_END, END_SIZE, 0);
         sync_all(j);
     }
-    return release(j, report);
+    return soai_report_end(report, release(j, report));
 }
 soa_status soa_journal_abandon(soa_journal *j, soa_report *report) {
+    soai_report_reset(report);
     if (!j) return SOA_OK;
     const int nothing_happened = j->file.temporary && j->place.samples < 2;
     if (j->status == SOA_OK && !nothing_happened) write_out(j);
-    return release(j, report);
+    return soai_report_end(report, release(j, report));
 }
 
 void soa_journal_get_state(const soa_journal *j, soa_journal_state *state) {
@@ -384,6 +386,7 @@ static uint8_t *make_header(const soa_journal *j, const char *scenario, size_t s
 soa_status soa_journal_create(const char *path, const char *scenario, size_t scenario_size,
                               const soa_signal *signals, int signal_count, soa_journal **journal,
                               soa_report *report) {
+    soai_report_reset(report);
     if (signal_count > SOA_JOURNAL_MAX_SIGNALS)
         return soai_report(
             report, SOA_E_ARGUMENT, -1, 0,
@@ -394,7 +397,7 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "journal: an argument is missing or out of range");
     soa_status s = check_signals(signals, signal_count, report);
-    if (s != SOA_OK) return s;
+    if (s != SOA_OK) return soai_report_end(report, s);
     soa_journal *j = allocate(path, signals, signal_count);
     size_t size = 0;
     uint8_t *header = j ? make_header(j, scenario, scenario_size, &size) : NULL;
@@ -426,7 +429,7 @@ soa_status soa_journal_create(const char *path, const char *scenario, size_t sce
     if (s != SOA_OK || !replaces) soai_new_file_end(&file);
     free(header);
     if (j) release(j, NULL);
-    return s;
+    return soai_report_end(report, s);
 }
 
 /* --- resuming --------------------------------------------------------------------------------- */
@@ -455,6 +458,7 @@ static soa_status recall(soa_journal *j, soa_log *log, soa_report *report) {
 soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t, void **blob,
                               size_t *blob_size, char **scenario, size_t *scenario_size,
                               soa_report *report) {
+    soai_report_reset(report);
     if (!path || !journal || !t || !blob || !blob_size)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "journal: an argument is missing");
     struct stat about;
@@ -463,7 +467,7 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
         soai_report(report, SOA_E_FILE, -1, 0, "%s: %s", path,
                     fd < 0 ? strerror(errno) : "no regular file");
         if (fd >= 0) close(fd);
-        return SOA_E_FILE;
+        return soai_report_end(report, SOA_E_FILE);
     }
     if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
         close(fd);
@@ -521,5 +525,5 @@ soa_status soa_journal_reopen(const char *path, soa_journal **journal, double *t
         close(fd);
     }
     soa_log_close(log);
-    return s;
+    return soai_report_end(report, s);
 }

@@ -499,6 +499,7 @@ soa_status soai_log_open(int fd, const void *memory, size_t size, const char *pa
     return s;
 }
 soa_status soa_log_open(const char *path, soa_log **log, soa_report *report) {
+    soai_report_reset(report);
     if (!path || !log)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     struct stat about;
@@ -511,7 +512,7 @@ soa_status soa_log_open(const char *path, soa_log **log, soa_report *report) {
         close(fd);
         return soai_report(report, SOA_E_FILE, -1, 0, "%s: no regular file", path);
     }
-    return soai_log_open(fd, NULL, 0, path, log, report);
+    return soai_report_end(report, soai_log_open(fd, NULL, 0, path, log, report));
 }
 void soa_log_close(soa_log *log) {
     if (!log) return;
@@ -527,7 +528,8 @@ void soa_log_close(soa_log *log) {
     free(log);
 }
 
-soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
+soa_status soa_log_refresh(soa_log *log, bool *news, soa_report *report) {
+    soai_report_reset(report);
     if (!log) return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     log->report = report;
     const soai_place before = log->place;
@@ -547,7 +549,7 @@ soa_status soa_log_refresh(soa_log *log, int *news, soa_report *report) {
         *news = s == SOA_OK && (log->place.end != before.end ||
                                 log->place.samples != before.samples || log->complete != complete);
     log->report = NULL;
-    return s;
+    return soai_report_end(report, s);
 }
 
 void soa_log_get_info(const soa_log *log, soa_log_info *info) {
@@ -632,6 +634,7 @@ static soa_status find_block(soa_log *log, uint64_t sample, int by_time, double 
     return *offset >= log->start ? SOA_OK : SOA_E_CHECKSUM;
 }
 soa_status soa_log_find_sample(soa_log *log, double t, int64_t *sample, soa_report *report) {
+    soai_report_reset(report);
     if (!log || !sample || isnan(t))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     uint64_t first, offset;
@@ -657,7 +660,7 @@ soa_status soa_log_find_sample(soa_log *log, double t, int64_t *sample, soa_repo
     }
     if (s == SOA_OK) *sample = (int64_t)first;
     log->report = NULL;
-    return s;
+    return soai_report_end(report, s);
 }
 
 static int check_wanted(const soa_log *log, const int *signals, int count) {
@@ -668,7 +671,8 @@ static int check_wanted(const soa_log *log, const int *signals, int count) {
 }
 soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double *t, double *values,
                                 int64_t *got, soa_report *report) {
-    if (!range) return SOA_E_ARGUMENT;
+    soai_report_reset(report);
+    if (!range) return soai_report_end(report, SOA_E_ARGUMENT);
     int64_t first = range->first;
     int64_t count = range->count;
     const int *signals = range->signals;
@@ -710,7 +714,7 @@ soa_status soa_log_read_samples(soa_log *log, const soa_log_range *range, double
     log->next_sample = s == SOA_OK ? sample : UINT64_MAX;
     log->next_offset = offset;
     log->report = NULL;
-    return s;
+    return soai_report_end(report, s);
 }
 
 /* --- overview --------------------------------------------------------------------------------- */
@@ -800,7 +804,8 @@ static soa_status add_peak(soa_log *log, const overview *o, const soai_peak *pea
 }
 soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *min, double *max,
                             soa_report *report) {
-    if (!window) return SOA_E_ARGUMENT;
+    soai_report_reset(report);
+    if (!window) return soai_report_end(report, SOA_E_ARGUMENT);
     const int *signals = window->signals;
     int signal_count = window->signal_count;
     double t0 = window->t0;
@@ -826,7 +831,7 @@ soa_status soa_log_overview(soa_log *log, const soa_log_window *window, double *
     if (s == SOA_OK && p->tail && p->tail_t[0] <= t1 && p->t_last >= t0)
         s = add_samples(log, &o, p->tail_offset[0], p->tail);
     log->report = NULL;
-    return s;
+    return soai_report_end(report, s);
 }
 
 /* --- events and checkpoints ------------------------------------------------------------------- */
@@ -884,6 +889,7 @@ static soa_status know_events(soa_log *log) {
 }
 soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *event,
                               soa_report *report) {
+    soai_report_reset(report);
     if (!log || !event || index < 0 || (uint64_t)index >= log->place.events)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: no such event");
     log->report = report;
@@ -903,11 +909,12 @@ soa_status soa_log_read_event(soa_log *log, int64_t index, soa_log_event_info *e
         }
     }
     log->report = NULL;
-    return s;
+    return soai_report_end(report, s);
 }
 
 soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t *size,
                                    soa_report *report) {
+    soai_report_reset(report);
     if (!log || !t || !blob || !size)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "log: an argument is missing");
     const uint64_t offset = log->place.last_checkpoint;
@@ -942,7 +949,7 @@ soa_status soa_log_read_checkpoint(soa_log *log, double *t, void **blob, size_t 
         }
     }
     log->report = NULL;
-    return s;
+    return soai_report_end(report, s);
 }
 
 /* --- for resuming ----------------------------------------------------------------------------- */

@@ -1,93 +1,40 @@
-/* svg_plot.c  draws curves as an SVG file: light background, colours that colour-blind readers can
- * distinguish (Okabe & Ito), dashed lines from the eighth curve on. Numbers do not depend on the
- * locale. */
+/* svg_plot.c  soa_plot_write_svg: a chart (plot_draw.h) as an SVG file of a few kinds of elements.
+ * Text remains text, so that it can be searched and translated. */
 #include "../base/new_file.h"
 #include "../base/visible.h"
-#include "soa/plot.h"
+#include "plot_draw.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 960, LEFT = 84, RIGHT = 170, TOP = 74, PANEL = 250, GAP = 34, BOTTOM = 58 };
+enum { WIDTH = 960, TOP = 74 };
 
-static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                      "#56b4e9", "#e69f00", "#222222"};
-static const char *const dashes[] = {"", "7 4", "2 3", "9 3 2 3"};
-enum { COLOURS = 7, DASHES = 4 };
+/* Lengths in pixels. */
+static const soai_plot_style style = {.left = 84,
+                                      .panel = 250,
+                                      .gap = 34,
+                                      .bottom = 58,
+                                      .title_y = 32,
+                                      .subtitle_y = 54,
+                                      .tick_mark = 5,
+                                      .y_tick = {-9, 4},
+                                      .x_tick = {0, 20},
+                                      .y_label_x = 20,
+                                      .x_label_y = 42,
+                                      .key_from = 16,
+                                      .key_to = 42,
+                                      .key_text = 49,
+                                      .key_text_y = 4,
+                                      .key_first = 8,
+                                      .key_line = 19,
+                                      .key_room = 170,
+                                      .thin = {-1, -1},
+                                      .x_ticks = 10,
+                                      .y_ticks = 6};
 
-/* --- scales ----------------------------------------------------------------------------------- */
-
-enum { TICKS_MAX = 16 };
-
-typedef struct scale {
-    double low, high; /* data range, slightly widened; base-10 logarithms if log */
-    int log;
-    int count;
-    double tick[TICKS_MAX]; /* in data units */
-} scale;
-
-/* About `wanted` round ticks: 1, 2 or 5 times a power of ten. */
-static void linear_ticks(scale *s, int wanted, int tight) {
-    double span = s->high - s->low;
-    double power = pow(10, floor(log10(span / wanted)));
-    double step = power;
-    for (int k = 0; k < 3 && span / step > wanted; k++)
-        step = power * (k == 0 ? 2 : k == 1 ? 5 : 10);
-    if (!tight) {
-        s->low = step * floor(s->low / step + 1e-9);
-        s->high = step * ceil(s->high / step - 1e-9);
-    }
-    double first = ceil(s->low / step - 1e-9);
-    for (s->count = 0; s->count < TICKS_MAX; s->count++) {
-        double x = (first + s->count) * step;
-        if (x > s->high + 1e-9 * step) break;
-        s->tick[s->count] = x;
-    }
-}
-
-static void log_ticks(scale *s, int tight) {
-    if (!tight) {
-        s->low = floor(s->low + 1e-9);
-        s->high = ceil(s->high - 1e-9);
-    }
-    int decades = (int)ceil(s->high - s->low), step = 1 + decades / 10;
-    for (int k = (int)ceil(s->low - 1e-9); k <= s->high + 1e-9 && s->count < TICKS_MAX; k += step)
-        s->tick[s->count++] = pow(10, k);
-}
-
-static scale make_scale(double low, double high, int log, int wanted, int tight) {
-    scale s = {.low = low, .high = high, .log = log};
-    if (!(low <= high)) {
-        s.low = log ? 1 : 0;
-        s.high = log ? 10 : 1; /* no data */
-    }
-    if (log) {
-        s.low = log10(s.low);
-        s.high = log10(s.high);
-    }
-    double least = 1e-9 * fmax(fabs(s.low), fabs(s.high));
-    if (s.high - s.low <= least) {
-        double half = fmax(0.5 * fabs(s.low), 1e-6);
-        if (log) half = 0.5;
-        s.low -= half;
-        s.high += half;
-    }
-    if (log)
-        log_ticks(&s, tight);
-    else
-        linear_ticks(&s, wanted, tight);
-    return s;
-}
-
-/* Position of x on the axis, 0 to 1. */
-static double place(const scale *s, double x) {
-    return ((s->log ? log10(x) : x) - s->low) / (s->high - s->low);
-}
-
-/* --- drawing ---------------------------------------------------------------------------------- */
+/* --- canvas ----------------------------------------------------------------------------------- */
 
 /* Writes a coordinate in pixels with two decimals. */
 static void pixel(FILE *file, double x) {
@@ -113,17 +60,28 @@ static void escaped(FILE *file, const char *text) {
     }
 }
 
-static void text(FILE *file, double x, double y, const char *style, const char *words) {
+static void put_text(void *paper, soai_plot_text use, const soai_plot_words *words) {
+    static const char classes[SOAI_TEXTS] = {
+        [SOAI_TEXT_TICK] = 't',  [SOAI_TEXT_KEY] = 'k',      [SOAI_TEXT_LABEL] = 'l',
+        [SOAI_TEXT_TITLE] = 'h', [SOAI_TEXT_SUBTITLE] = 's', [SOAI_TEXT_PHASE] = 't'};
+    FILE *file = paper;
+    const double y = words->upward ? floor(words->y + 0.5) : words->y;
     fputs("<text x=\"", file);
-    pixel(file, x);
+    pixel(file, words->x);
     fputs("\" y=\"", file);
     pixel(file, y);
-    fprintf(file, "\" %s>", style);
-    escaped(file, words);
+    fprintf(file, "\" class=\"%c\"", classes[use]);
+    if (words->anchor != 0)
+        fprintf(file, " text-anchor=\"%s\"", words->anchor == 1 ? "end" : "middle");
+    if (words->upward)
+        fprintf(file, " transform=\"rotate(-90 %ld %ld)\"", lround(words->x), lround(y));
+    fputc('>', file);
+    escaped(file, words->text);
     fputs("</text>\n", file);
 }
 
-static void line(FILE *file, double x1, double y1, double x2, double y2, const char *style) {
+/* The attributes of a line without its style. */
+static void start_line(FILE *file, double x1, double y1, double x2, double y2) {
     const double at[4] = {x1, y1, x2, y2};
     const char *const name[4] = {"x1", "y1", "x2", "y2"};
     fputs("<line", file);
@@ -132,172 +90,112 @@ static void line(FILE *file, double x1, double y1, double x2, double y2, const c
         pixel(file, at[k]);
         fputc('"', file);
     }
-    fprintf(file, " %s/>\n", style);
+}
+static void put_line(void *paper, soai_plot_line use, double x1, double y1, double x2, double y2) {
+    static const char classes[] = {
+        [SOAI_LINE_GRID] = 'g', [SOAI_LINE_ZERO] = 'z', [SOAI_LINE_AXIS] = 'a'};
+    start_line(paper, x1, y1, x2, y2);
+    fprintf(paper, " class=\"%c\"/>\n", classes[use]);
 }
 
-static void tick_label(char label[32], double x) {
-    snprintf(label, 32, "%.6g", fabs(x) < 1e-300 ? 0.0 : x);
-    for (char *c = label; *c != '\0'; c++)
-        if (*c == ',') *c = '.';
+/* Lengths of the dashes of a curve, separated by spaces, or `solid`. */
+static void put_dash(FILE *file, int index, const char *solid) {
+    double lengths[SOAI_PLOT_DASHES];
+    const int count = soai_plot_dash(index, lengths);
+    if (count == 0) fputs(solid, file);
+    for (int k = 0; k < count; ++k)
+        fprintf(file, "%s%ld", k > 0 ? " " : "", lround(lengths[k]));
 }
-
-typedef struct box {
-    double x, y, width, height;
-} box;
-
-static void include(double x, int log, double *low, double *high) {
-    if (!isfinite(x) || (log && !(x > 0))) return;
-    if (x < *low) *low = x;
-    if (x > *high) *high = x;
-}
-
-static const double *curve_x(const soa_plot *plot, const soa_plot_curve *curve, long *count) {
-    *count = curve->x != NULL ? curve->count : plot->count;
-    return curve->x != NULL ? curve->x : plot->x;
-}
-
-static void curve(FILE *file, const soa_plot *plot, const soa_plot_panel *panel, int index,
-                  const scale *sx, const scale *sy, box area) {
-    const soa_plot_curve *c = &panel->curves[index];
-    long count;
-    const double *x = curve_x(plot, c, &count);
-    const char *colour = colours[index % COLOURS], *dash = dashes[index / COLOURS % DASHES];
+static void start_curve(void *paper, int index, soai_plot_box panel) {
+    double lengths[SOAI_PLOT_DASHES];
+    FILE *file = paper;
+    (void)panel; /* the scales are as wide as the data: no curve leaves its panel */
     fprintf(file,
-            "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" stroke-linejoin=\"round\"",
-            colour);
-    if (*dash != '\0') fprintf(file, " stroke-dasharray=\"%s\"", dash);
+            "<path fill=\"none\" stroke=\"#%06x\" stroke-width=\"1.8\" stroke-linejoin=\"round\"",
+            soai_plot_colour(index));
+    if (soai_plot_dash(index, lengths) > 0) {
+        fputs(" stroke-dasharray=\"", file);
+        put_dash(file, index, "");
+        fputc('"', file);
+    }
     fputs(" d=\"", file);
-    int drawing = 0;
-    for (long i = 0; i < count; i++) {
-        if (!isfinite(x[i]) || !isfinite(c->y[i]) || (plot->x_log && !(x[i] > 0)) ||
-            (panel->y_log && !(c->y[i] > 0))) {
-            drawing = 0;
-            continue;
-        }
-        fputc(drawing ? 'L' : 'M', file);
-        pixel(file, area.x + area.width * place(sx, x[i]));
-        fputc(' ', file);
-        pixel(file, area.y + area.height * (1 - place(sy, c->y[i])));
-        drawing = 1;
-    }
-    fputs("\"/>\n", file);
-    for (long i = 0; c->markers && i < count; i++) {
-        double px = place(sx, x[i]), py = place(sy, c->y[i]);
-        if (!isfinite(px) || !isfinite(py)) continue;
-        fputs("<circle r=\"3\" cx=\"", file);
-        pixel(file, area.x + area.width * px);
-        fputs("\" cy=\"", file);
-        pixel(file, area.y + area.height * (1 - py));
-        fprintf(file, "\" fill=\"%s\"/>\n", colour);
-    }
-    /* legend, beside the panel */
-    double spacing = fmin(19, area.height / panel->curve_count), y = area.y + 8 + spacing * index;
-    char style[96];
-    snprintf(style, sizeof style, "stroke=\"%s\" stroke-width=\"2.4\" stroke-dasharray=\"%s\"",
-             colour, *dash != '\0' ? dash : "none");
-    line(file, area.x + area.width + 16, y, area.x + area.width + 42, y, style);
-    text(file, area.x + area.width + 49, y + 4, "class=\"k\"", c->name);
+}
+static void put_point(void *paper, double x, double y, int joined) {
+    fputc(joined ? 'L' : 'M', paper);
+    pixel(paper, x);
+    fputc(' ', paper);
+    pixel(paper, y);
+}
+static void end_curve(void *paper, int index, int filled) {
+    (void)index;
+    (void)filled; /* soa_plot has no areas */
+    fputs("\"/>\n", paper);
+}
+static void put_dot(void *paper, int index, double x, double y) {
+    fputs("<circle r=\"3\" cx=\"", paper);
+    pixel(paper, x);
+    fputs("\" cy=\"", paper);
+    pixel(paper, y);
+    fprintf(paper, "\" fill=\"#%06x\"/>\n", soai_plot_colour(index));
+}
+static void put_key(void *paper, int index, double x1, double x2, double y) {
+    start_line(paper, x1, y, x2, y);
+    fprintf(paper, " stroke=\"#%06x\" stroke-width=\"2.4\" stroke-dasharray=\"",
+            soai_plot_colour(index));
+    put_dash(paper, index, "none");
+    fputs("\"/>\n", paper);
 }
 
-static void panel(FILE *file, const soa_plot *plot, int index, const scale *sx, box area) {
-    const soa_plot_panel *p = &plot->panels[index];
-    double low = INFINITY, high = -INFINITY;
-    char label[32];
-    for (int k = 0; k < p->curve_count; k++) {
-        long count;
-        curve_x(plot, &p->curves[k], &count);
-        for (long i = 0; i < count; i++)
-            include(p->curves[k].y[i], p->y_log, &low, &high);
-    }
-    scale sy = make_scale(low, high, p->y_log, 6, 0);
+/* --- the file --------------------------------------------------------------------------------- */
 
-    for (int k = 0; k < sy.count; k++) {
-        double y = area.y + area.height * (1 - place(&sy, sy.tick[k]));
-        line(file, area.x, y, area.x + area.width, y,
-             sy.tick[k] == 0 && !sy.log ? "class=\"z\"" : "class=\"g\"");
-        tick_label(label, sy.tick[k]);
-        text(file, area.x - 9, y + 4, "class=\"t\" text-anchor=\"end\"", label);
-    }
-    int last = index == plot->panel_count - 1;
-    for (int k = 0; k < sx->count; k++) {
-        double x = area.x + area.width * place(sx, sx->tick[k]);
-        line(file, x, area.y, x, area.y + area.height + (last ? 5 : 0), "class=\"g\"");
-        tick_label(label, sx->tick[k]);
-        if (last)
-            text(file, x, area.y + area.height + 20, "class=\"t\" text-anchor=\"middle\"", label);
-    }
-    line(file, area.x, area.y + area.height, area.x + area.width, area.y + area.height,
-         "class=\"a\"");
-    line(file, area.x, area.y, area.x, area.y + area.height, "class=\"a\"");
-    if (p->y_label != NULL) {
-        double y = area.y + 0.5 * area.height;
-        char turned[128];
-        snprintf(turned, sizeof turned,
-                 "class=\"l\" text-anchor=\"middle\" transform=\"rotate(-90 20 %ld)\"", lround(y));
-        text(file, 20, floor(y + 0.5), turned, p->y_label);
-    }
-    for (int k = 0; k < p->curve_count; k++)
-        curve(file, plot, p, k, sx, &sy, area);
-}
-
-static void draw(FILE *file, const soa_plot *plot) {
-    int height = TOP + plot->panel_count * (PANEL + GAP) - GAP + BOTTOM;
-    double low = INFINITY, high = -INFINITY;
-    for (int p = 0; p < plot->panel_count; p++)
-        for (int k = 0; k < plot->panels[p].curve_count; k++) {
-            long count;
-            const double *x = curve_x(plot, &plot->panels[p].curves[k], &count);
-            for (long i = 0; i < count; i++)
-                include(x[i], plot->x_log, &low, &high);
-        }
-    scale sx = make_scale(low, high, plot->x_log, 10, 1);
-
+static void write_svg(FILE *file, const soa_plot *plot) {
+    const soai_plot_sheet sheet = {.plot = plot,
+                                   .style = &style,
+                                   .width = WIDTH,
+                                   .top = TOP,
+                                   .columns = 1,
+                                   .x_low = NAN,
+                                   .x_high = NAN};
+    const soai_plot_canvas canvas = {.paper = file,
+                                     .line = put_line,
+                                     .text = put_text,
+                                     .curve_start = start_curve,
+                                     .curve_point = put_point,
+                                     .curve_end = end_curve,
+                                     .dot = put_dot,
+                                     .key = put_key};
+    const long height = lround(soai_plot_height(&sheet));
     fprintf(file,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
-            "height=\"%d\" "
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %ld\" width=\"%d\" "
+            "height=\"%ld\" "
             "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n"
             "<style>.t{font-size:12px;fill:#444}.k{font-size:13px;fill:#222}.l{font-size:14px;fill:"
             "#222}"
             ".h{font-size:19px;font-weight:bold;fill:#111}.s{font-size:13px;fill:#555}"
             ".g{stroke:#e4e4e4;stroke-width:1}.z{stroke:#aaa;stroke-width:1}.a{stroke:#444;stroke-"
             "width:1.2}</style>\n"
-            "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
+            "<rect width=\"%d\" height=\"%ld\" fill=\"#ffffff\"/>\n",
             WIDTH, height, WIDTH, height, WIDTH, height);
-    if (plot->title != NULL) text(file, LEFT, 32, "class=\"h\"", plot->title);
-    if (plot->subtitle != NULL) text(file, LEFT, 54, "class=\"s\"", plot->subtitle);
-    for (int p = 0; p < plot->panel_count; p++) {
-        box area = {LEFT, TOP + p * (PANEL + GAP), WIDTH - LEFT - RIGHT, PANEL};
-        panel(file, plot, p, &sx, area);
-    }
-    if (plot->x_label != NULL)
-        text(file, LEFT + 0.5 * (WIDTH - LEFT - RIGHT), height - 16,
-             "class=\"l\" text-anchor=\"middle\"", plot->x_label);
+    soai_plot_draw(&sheet, &canvas);
     fputs("</svg>\n", file);
 }
 
-static soa_status fail(soa_report *report, soa_status status, const char *path,
-                       const char *reason) {
-    if (report != NULL) {
-        report->status = status;
-        report->body = -1;
-        report->line = 0;
-        snprintf(report->text, sizeof report->text, "%.150s: %s", path, reason);
-    }
-    return status;
-}
-
 soa_status soa_plot_write_svg(const soa_plot *plot, const char *path, soa_report *report) {
+    soai_report_reset(report);
     if (plot == NULL || path == NULL || plot->panel_count < 1 || plot->panels == NULL)
-        return fail(report, SOA_E_ARGUMENT, path != NULL ? path : "plot",
-                    "a plot needs panels and a path");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "%.150s: a plot needs panels and a path",
+                           path != NULL ? path : "plot");
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
-    if (file != NULL) draw(file, plot);
+    if (file != NULL) write_svg(file, plot);
     const int broken = file == NULL || ferror(file);
     const int lost = file != NULL && fclose(file) != 0;
-    const soa_status s = broken || lost ? fail(report, SOA_E_MEMORY, path, "no memory")
-                                        : soai_new_file_write(path, text, size, report);
+    soa_status s;
+    if (broken || lost)
+        s = soai_report(report, SOA_E_MEMORY, -1, 0, "%.150s: no memory", path);
+    else
+        s = soai_new_file_write(path, text, size, report);
     free(text);
-    return s;
+    return soai_report_end(report, s);
 }

@@ -14,7 +14,7 @@ soa_part soa_part_default(const char *name) {
     part.name = name;
     part.mass_scale = part.inertia_scale = part.damping_scale = part.friction_scale =
         part.rotor_scale = 1;
-    part.limits = 1;
+    part.limits = true;
     part.stop_stiffness = part.stop_damping = SOA_STOP_DERIVED;
     part.place = soa_frame_identity();
     return part;
@@ -35,7 +35,7 @@ soa_contact_pair soa_contact_pair_default(const char *group1, const char *group2
     pair.friction = 0.5;
     pair.tangential_stiffness = 5e4;
     pair.tangential_damping = 100;
-    pair.patch = 1;
+    pair.patch = true;
     return pair;
 }
 
@@ -76,13 +76,13 @@ soa_scenario soa_scenario_default(const char *name) {
     s.gravity[2] = -9.81;
     s.assembly_bound = 0.1;
     s.control.rate = 500;
-    s.control.saturate = 1;
+    s.control.saturate = true;
     s.control.mass_estimate = s.control.inertia_estimate = s.control.damping_estimate = 1;
     s.integration.method = SOA_INTEGRATE_EXPLICIT;
     s.integration.order = 5;
     s.integration.relative_tolerance = 1e-8;
     s.integration.absolute_tolerance = 1e-10;
-    s.integration.keep_momentum = 1;
+    s.integration.keep_momentum = true;
     s.recording.rate = 200;
     s.recording.checkpoint = 2;
     s.success.relative_to = "world";
@@ -259,6 +259,7 @@ double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number
 
 soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
                              soa_scenario *varied, double *values, soa_report *report) {
+    soai_report_reset(report);
     if (!scenario || !varied || scenario->variation_count < 0 ||
         (scenario->variation_count && !scenario->variations))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
@@ -277,7 +278,7 @@ soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
         copy.parts = parts;
         copy.contacts = contacts;
         copy.seed = bits(scenario->seed, case_number, UINT64_MAX);
-        copy.is_case = 1;
+        copy.is_case = true;
         copy.case_number = case_number;
         copy.drawn_from = scenario->seed;
     } else {
@@ -323,7 +324,7 @@ soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case_number,
     }
     if (status != SOA_OK) {
         soai_arena_free(&arena);
-        return status;
+        return soai_report_end(report, status);
     }
     if (values && scenario->variation_count)
         memcpy(values, drawn, (size_t)scenario->variation_count * sizeof *values);

@@ -144,7 +144,7 @@ bool soai_group(soai_reader *r, const soai_node *node, const char *what, const c
 /* Reads xyz and rpy or quaternion. The key `offset` is allowed if the argument offset is not
  * NULL. */
 bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place,
-                int *offset);
+                bool *offset);
 /* Checks that the map has no keys except those of the table. */
 bool soai_known_keys(soai_reader *r, const soai_node *map, const char *what,
                      const soai_field *fields);

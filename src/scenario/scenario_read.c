@@ -112,7 +112,7 @@ static bool read_joint_choices(soai_reader *r, const soai_node *node, const char
 static bool read_motors(soai_reader *r, const soai_node *node, soa_part *part) {
     const bool word = node->type == SOAI_SCALAR && !soai_empty(node);
     if (word && strcmp(node->text, "all") == 0) return true;
-    part->has_motors = 1;
+    part->has_motors = true;
     if (word && strcmp(node->text, "none") == 0) return true;
     return read_joint_choices(r, node, "motors", &part->motor_count, &part->motors);
 }
@@ -639,6 +639,11 @@ static const char *const constraint_kinds[] = {"loop",     "distance", "ratio", 
 static const char *const joint_types[] = {"fixed",       "revolute",  "prismatic", "helical",
                                           "cylindrical", "universal", "planar",    "spherical",
                                           "free",        NULL};
+/* In the order of soa_constraint_kind and soa_joint_type, NULL at the end. */
+_Static_assert(sizeof constraint_kinds / sizeof *constraint_kinds == SOA_CONSTRAINT_KIND_COUNT + 1,
+               "a word for each kind of constraint");
+_Static_assert(sizeof joint_types / sizeof *joint_types == SOA_JOINT_TYPE_COUNT + 1,
+               "a word for each joint type");
 enum {
     LOOP = 1 << SOA_LOOP,
     DISTANCE = 1 << SOA_DISTANCE,
@@ -1117,7 +1122,7 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
         a->has_goal = a->position_count > 0;
     } else if (goal) {
         if (!soai_place(r, goal, "goal", &a->goal, &a->goal_is_offset)) return false;
-        a->has_goal = 1;
+        a->has_goal = true;
     }
     if (variant & HYBRID)
         return soai_needed(r, node, what, "force_rows", ", the directions under force control") &&
@@ -1697,6 +1702,7 @@ static const char *stem(soai_reader *r, const char *file) {
 
 soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
                               soa_scenario *scenario, soa_report *report) {
+    soai_report_reset(report);
     if (!scenario || (!text && size > 0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no text, or no place for the scenario");
     soa_scenario read = soa_scenario_default(NULL);
@@ -1718,7 +1724,7 @@ soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
     soai_arena_free(&r.tree);
     if (!fine) {
         soai_arena_free(&r.data);
-        return r.status;
+        return soai_report_end(report, r.status);
     }
     read.memory = r.data.last;
     *scenario = read;
@@ -1726,6 +1732,7 @@ soa_status soa_scenario_parse(const char *text, size_t size, const char *name,
 }
 
 soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_report *report) {
+    soai_report_reset(report);
     if (!path || !scenario)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0, "no path, or no place for the scenario");
     FILE *file = fopen(path, "rb");
@@ -1744,5 +1751,5 @@ soa_status soa_scenario_read(const char *path, soa_scenario *scenario, soa_repor
     fclose(file);
     if (status == SOA_OK) status = soa_scenario_parse(text, size, path, scenario, report);
     free(text);
-    return status;
+    return soai_report_end(report, status);
 }

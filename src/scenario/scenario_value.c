@@ -330,12 +330,12 @@ bool soai_word(soai_reader *r, const soai_node *node, const char *what, const ch
                                   what, soai_found(node, shown), all);
 }
 
-static bool read_flag(soai_reader *r, const soai_node *node, const char *what, int *flag) {
+static bool read_flag(soai_reader *r, const soai_node *node, const char *what, bool *flag) {
     static const char *const words[] = {"false", "true", NULL};
     if (!count_value(r, node)) return false;
     for (int i = 0; i < 2 && node->type == SOAI_SCALAR; ++i)
         if (strcmp(node->text, words[i]) == 0) {
-            *flag = i;
+            *flag = i == 1;
             return true;
         }
     return wanted(r, node, what, "true or false");
@@ -427,7 +427,7 @@ const soai_field soai_place_fields[] = {{.key = "xyz", .kind = SOAI_F_OTHER},
                                         {0}};
 
 bool soai_place(soai_reader *r, const soai_node *node, const char *what, soa_frame *place,
-                int *offset) {
+                bool *offset) {
     double xyz[3] = {0}, rpy[3] = {0}, q[4];
     *place = soa_frame_identity();
     if (node->type == SOAI_LIST) { /* [x, y, z] */

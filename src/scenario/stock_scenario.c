@@ -19,16 +19,20 @@ const char *soa_stock_scenario_text(const char *name) {
 }
 
 soa_status soa_scenario_open(const char *spec, soa_scenario *scenario, soa_report *report) {
-    if (!spec || !scenario) return SOA_E_ARGUMENT;
+    soai_report_reset(report);
+    if (!spec || !scenario) return soai_report_end(report, SOA_E_ARGUMENT);
     FILE *file = fopen(spec, "r");
     if (file) {
         fclose(file);
-        return soa_scenario_read(spec, scenario, report);
+        return soai_report_end(report, soa_scenario_read(spec, scenario, report));
     }
     const char *text = soa_stock_scenario_text(spec), *other;
-    if (text) return soa_scenario_parse(text, strlen(text), spec, scenario, report);
+    if (text)
+        return soai_report_end(report,
+                               soa_scenario_parse(text, strlen(text), spec, scenario, report));
     /* This fails and reports why the file cannot be read. */
-    if (strchr(spec, '/') || strchr(spec, '.')) return soa_scenario_read(spec, scenario, report);
+    if (strchr(spec, '/') || strchr(spec, '.'))
+        return soai_report_end(report, soa_scenario_read(spec, scenario, report));
     char hint[SOAI_HINT];
     soai_nearest search = soai_nearest_to(spec);
     for (int i = 0; (other = soa_stock_scenario_name(i)); ++i)

@@ -20,6 +20,15 @@ void soai_stock_planar_chain(soai_stock *stock) {
     soai_stock_frame(stock, "tip", stock->body_count, &tip);
 }
 
+/* A link of 0.3 m along x whose centre of mass is off its line and whose inertia has no zeros. */
+static void uneven_link(soa_body_def *link, double mass) {
+    soa_body_box(link, mass, 0.3, 0.1, 0.08);
+    soai_com(link, 0.15, 0.02, -0.03);
+    link->inertia[3] = 4e-4;
+    link->inertia[4] = -3e-4;
+    link->inertia[5] = 1e-4;
+}
+
 /* Links of 0.3 m, 1 kg along x, joint axes z, y, x in turn.  The centre of mass lies off the line
  * and the products of inertia are not zero: nothing cancels. */
 void soai_stock_chain(soai_stock *stock) {
@@ -31,11 +40,7 @@ void soai_stock_chain(soai_stock *stock) {
         link->joint_name = soai_stock_text(stock, "joint%d", i + 1);
         soai_axis(link, i % 3 == 2, i % 3 == 1, i % 3 == 0);
         if (i > 0) link->placement = soai_at(0.3, 0, 0);
-        soa_body_box(link, 1.0, 0.3, 0.1, 0.08);
-        soai_com(link, 0.15, 0.02, -0.03);
-        link->inertia[3] = 4e-4;
-        link->inertia[4] = -3e-4;
-        link->inertia[5] = 1e-4;
+        uneven_link(link, 1.0);
         if (stock->status != SOA_OK) return;
     }
     soa_frame tip = soai_at(0.3, 0, 0);
@@ -64,11 +69,7 @@ static void dh_arm(soai_stock *stock, int quarters) {
             link->placement.R[7] = s;
             link->placement.R[5] = -s;
         }
-        soa_body_box(link, 1.1, 0.3, 0.1, 0.08);
-        soai_com(link, 0.15, 0.02, -0.03);
-        link->inertia[3] = 4e-4;
-        link->inertia[4] = -3e-4;
-        link->inertia[5] = 1e-4;
+        uneven_link(link, 1.1);
         if (stock->status != SOA_OK) return;
     }
     soa_frame tip = soai_at(0.3, 0, 0);

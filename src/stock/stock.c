@@ -1,5 +1,6 @@
 /* stock.c  the shipped models: their list, and how a name becomes a model. */
 #include "stock.h"
+#include "../base/base_internal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -213,21 +214,6 @@ static void release(soai_stock *stock) {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static soa_status fail(soa_report *report, soa_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static soa_status fail(soa_report *report, soa_status status, const char *format, ...) {
-    if (report != NULL) {
-        va_list list;
-        va_start(list, format);
-        report->status = status;
-        report->body = -1;
-        report->line = 0;
-        vsnprintf(report->text, sizeof report->text, format, list);
-        va_end(list);
-    }
-    return status;
-}
-
 static size_t stem(const char *name) {
     return strcspn(name, ":");
 }
@@ -266,16 +252,17 @@ static soa_status parse_number(const family *f, const char *name, long *number,
     int length = (int)stem(name);
     if (f->lowest == f->highest) {
         if (*text == '\0') return SOA_OK;
-        return fail(report, SOA_E_NAME, "%s: the shipped model \"%s\" takes no number", name,
-                    f->name);
+        return soai_report(report, SOA_E_NAME, -1, 0,
+                           "%s: the shipped model \"%s\" takes no number", name, f->name);
     }
     char *end = NULL;
     errno = 0;
     if (*text == ':' && isdigit((unsigned char)text[1])) *number = strtol(text + 1, &end, 10);
     if (end == NULL || *end != '\0' || errno != 0 || *number < f->lowest || *number > f->highest)
-        return fail(report, SOA_E_NAME,
-                    "%.80s: write a whole number from %ld to %ld after the colon, as in %.*s:10",
-                    name, f->lowest, f->highest, length, name);
+        return soai_report(
+            report, SOA_E_NAME, -1, 0,
+            "%.80s: write a whole number from %ld to %ld after the colon, as in %.*s:10", name,
+            f->lowest, f->highest, length, name);
     return SOA_OK;
 }
 
@@ -300,30 +287,33 @@ static soa_status hand_over(const soai_stock *stock, soa_constraint_list *list) 
 
 soa_status soa_stock_model_create(const char *name, const soa_read_options *options,
                                   const soa_model **model, soa_report *report) {
-    return soai_stock_open(name, options, model, NULL, report);
+    soai_report_reset(report);
+    return soai_report_end(report, soai_stock_open(name, options, model, NULL, report));
 }
 
 soa_status soai_stock_open(const char *name, const soa_read_options *options,
                            const soa_model **model, soa_constraint_list *list, soa_report *report) {
     if (name == NULL || model == NULL)
-        return fail(report, SOA_E_ARGUMENT, "soa_stock_model_create: name and model are needed");
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "soa_stock_model_create: name and model are needed");
     const family *f = find(name);
     char hint[SOAI_HINT];
     if (f == NULL)
-        return fail(report, SOA_E_NAME, "there is no shipped model \"%.80s\"%s", name,
-                    soai_stock_hint(name, hint));
+        return soai_report(report, SOA_E_NAME, -1, 0, "there is no shipped model \"%.80s\"%s", name,
+                           soai_stock_hint(name, hint));
     soai_stock stock = {.gravity = {0, 0, -9.81}, .status = SOA_OK};
     soa_status status = parse_number(f, name, &stock.number, report);
     if (status != SOA_OK) return status;
 
     stock.floating = options != NULL && options->floating;
     if (stock.floating && f->refusal != NULL)
-        return fail(report, SOA_E_ARGUMENT, "%s cannot float: %s", name, f->refusal);
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0, "%s cannot float: %s", name, f->refusal);
     stock.ideal = options != NULL && options->ideal;
 
     f->fill(&stock);
     if (stock.status != SOA_OK)
-        status = fail(report, stock.status, "%s: %s", name, soa_status_text(stock.status));
+        status =
+            soai_report(report, stock.status, -1, 0, "%s: %s", name, soa_status_text(stock.status));
     else {
         soa_model_def def = soa_model_default(name, stock.bodies, stock.body_count);
         memcpy(def.gravity, stock.gravity, sizeof def.gravity);
@@ -331,7 +321,7 @@ soa_status soai_stock_open(const char *name, const soa_read_options *options,
         def.frame_count = stock.frame_count;
         def.ideal = stock.ideal;
         if (list != NULL && (status = hand_over(&stock, list)) != SOA_OK)
-            status = fail(report, status, "%s: %s", name, soa_status_text(status));
+            status = soai_report(report, status, -1, 0, "%s: %s", name, soa_status_text(status));
         else
             status = soa_model_create(&def, model, report);
         if (status != SOA_OK && list != NULL) soa_constraint_list_free(list);

@@ -1,34 +1,44 @@
-/* aba.h  forward dynamics, O(n):  vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b
- *        + B f(0)])
+/* aba.h  forward dynamics, O(n), by R87's filter and smoother.
  *
- * Three sweeps.  Outward: velocities.  Inward, the filter: articulated inertias P, forces z,
- * innovations eps.  Outward, the smoother: accelerations.  For each joint, with phi between the
- * body and its parent and H* the joint map:
+ * In operator form, RJK91 (13) to (15), RK88-I (4.16) to (4.18):
+ *     vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
+ * It is computed in the equivalent form R87 (35) to (47), whose innovations eps are other numbers
+ * (docs/notation.md, "Innovations").  For each body, with phi between it and its parent:
  *
- *     P    = M + sum over children of phi P+ phi*       z   = b + sum over children of phi z+
- *          R87 (37), (36)
- *     D    = H P H*,  G = P H* D^-1                     eps = T - H z,  nu = D^-1 eps
- *          R87 (38) to (40), (42)
- *     P+   = P - G H P                                  z+  = z + P+ c + G eps
- *          R87 (43), (41)
- *     a'   = phi* A(parent) + c
- *          R87 (44)
- *     vdot = nu - G* a',  A = a' + H* vdot
- *     R87 (45) to (47)
+ *   outward   w    = R' w(parent) + H_w v                                  RK88-I (2.2)
+ *   inward    P    = M + sum over children of phi P+ phi*                  R87 (37)
+ *             z    = b + sum over children of phi z+                       R87 (36)
+ *             D    = H P H* + armature                                     R87 (38)
+ *             G    = U D^-1,  U = P H* + r of an exact rotor               R87 (39)
+ *             eps  = T - H z                                               R87 (40)
+ *             nu   = D^-1 eps                                              R87 (42)
+ *             P+   = P - U G*                                              R87 (43)
+ *             z+   = z + P+ c + G eps                                      R87 (41)
+ *   outward   a'   = phi* A(parent) + c                                    R87 (45)
+ *             vdot = nu - G* a'                                            R87 (46)
+ *             A    = a' + H* vdot                                          R87 (47)
  *
- * source   R87 (35) to (47), filter and smoother; RJK91 (8) to (13); RK88-I (5.16), (5.17); FO00
- *          (12) to (14) as articulated bodies.  docs/notation.md says how their innovations differ.
- * numbers  Accelerations are classical, A = [wdot; acceleration of the origin]: then b and c need
- *          the angular velocity w alone and no linear velocity has to cancel, which on long chains
- *          saves four digits.  R87 and FO00 have spatial accelerations in the same equations; b and
- *          c are RK88-I (2.23) and (2.19), (2.5).  Gravity is the acceleration of the base, upward.
- * rotors   A rotor adds its inertia to D, and an exact one its couple to U = P H* (steps.h).
- *          Friction and springs are taken off the torques first; mimic joints are a projection at
+ * ends     A tip has no children: P = M, z = b, R87 (35).  The base: w = 0, and A = -g in the place
+ *          of R87 (44)'s zero, RK88-I (2.1).
+ * b        [w x I w;  w x (w x m c)] less the wrench on the body, RK88-I (2.23); f(0) of the papers
+ *          is minus a wrench.
+ * c        two parts: t = w(parent) x (w(parent) x p), the lever to the parent, RK88-I (2.5), kept
+ *          in the parent's axes, and the joint's own, RK88-I (2.19) for a turning joint, (2.32) with
+ *          ERRATA's factor 2 for a sliding one, the sum for the others (hinge_rate).
+ * numbers  Accelerations are classical, A = [wdot; acceleration of the body's origin]: then b and c
+ *          need the angular velocity w alone and no linear velocity has to cancel, which on long
+ *          chains saves four digits.  R87's are spatial: alpha = A - [0; w x v], and its z is larger
+ *          by P [0; w x v].
+ * rotors   Reflected inertia is an armature.  An exact rotor (one-dof joints only) adds its couple r
+ *          to U after D is taken, and feels the parent's motion: docs/theory/rotors-and-mimic.md.
+ * others   Friction and springs are taken off the torques first; mimic joints are a projection at
  *          the end (articulate.h).
- * frames   Any; the library gives the aligned ones (aligned_frames.c).
- * writes   R p V(angular) P z(in f) A G nu(in e); with mimic joints, or if the work space keeps
- *          them, also U D, for minv_mul on the same tables
- * returns  0, or the body whose hinge moves no inertia */
+ * frames   Any body axes and origins; the library gives the aligned ones (aligned_frames.c).
+ * writes   R p V(angular) A G nu(in e) H; of bodies with children P and the sum of phi z+ (in f);
+ *          with mimic joints, or if the work space keeps them, also U D, for minv_mul on the same
+ *          tables
+ * returns  0, or the body whose hinge moves no inertia (R87 assumes D > 0); where mimic joints leave
+ *          no answer, the last body */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
 #include "articulate.h"
@@ -36,11 +46,10 @@
 
 /* Outward: velocities. */
 SOAI_INLINE void aba_outward(joint J, int kind, const real *q, const real *v) {
-    real x[6];
-    joint_pose(J, kind, q); /* R, p                                             */
-    hinge_load(J, kind, v, x);
-    /* w = R' w(parent) + H_w v         RK88-I (2.2) */
-    angular_velocity(J, kind, joint_read(J, kind), x, J.at->V);
+    real rate[6];
+    joint_pose(J, kind, q); /* R, p */
+    hinge_load(J, kind, v, rate);
+    angular_velocity(J, kind, joint_read(J, kind), rate, J.at->V); /* w   RK88-I (2.2) */
 }
 
 /* Inward: the filter.  0 where the hinge moves no inertia. */
@@ -53,49 +62,48 @@ SOAI_INLINE int aba_inward(joint J, int kind, const real *v, const real *tau, co
     real z[6];
     real c[6];
     real t[3];
-    real x[6];
+    real rate[6];
     real eps[6];
     real nu[6];
-    /* P = M + sum phi P+ phi*                 R87 (37) */
-    const real *P = gathered_inertia(J, M);
-    hinge_columns(J, kind, P, U); /* U = P H* */
-    /* D = H U, G = U D^-1                     R87 (38, 39) */
+    const real *P = gathered_inertia(J, M); /* P = M + sum phi P+ phi*   R87 (37) */
+    hinge_columns(J, kind, P, U);           /* U = P H* (free joint: U = P, not formed) */
+    /* D = H U + armature,  G = U D^-1   R87 (38), (39) */
     if (!hinge_gain(J, kind, P, U, D, G)) return 0;
-    /* b                                       RK88-I (2.23) */
-    gyroscopic_force(J, J.at->V, fext, z);
-    /* z = b + sum phi z+                      R87 (36) */
-    gathered_force(J, z);
-    hinge_load(J, kind, v, x);
+    gyroscopic_force(J, J.at->V, fext, z); /* b   RK88-I (2.23) */
+    gathered_force(J, z);                  /* z = b + sum phi z+   R87 (36) */
+    hinge_load(J, kind, v, rate);
     v6_zero(c);
-    /* c, the joint's part                     RK88-I (2.19) */
-    hinge_rate(J, kind, J.at->V, x, c);
-    /* eps = tau - H z                         R87 (40) */
-    hinge_innovation(J, kind, tau, z, c, eps);
-    /* nu = D^-1 eps                           R87 (42) */
-    hinge_solve(J, kind, D, eps, nu);
-    hinge_keep(J, kind, P, U, D, G, nu); /* for the smoother */
+    hinge_rate(J, kind, J.at->V, rate, c);     /* c, the joint's part   RK88-I (2.19) */
+    hinge_innovation(J, kind, tau, z, c, eps); /* eps = T - H z   R87 (40) */
+    hinge_solve(J, kind, D, eps, nu);          /* nu = D^-1 eps   R87 (42) */
+    hinge_keep(J, kind, P, U, D, G, nu);       /* for the smoother */
     if (!J.b->parent) return 1;
-    /* c, the parent's part: w x (w x p)       RK88-I (2.5) */
-    lever(X, J.at_in->V, t);
-    /* P+ = P - U G*, z+ = z + P+ c + G eps,   R87 (43, 41) both moved to the parent
-     * R87 (37, 36) */
+    lever(X, J.at_in->V, t); /* c, the lever's part   RK88-I (2.5) */
+    /* P+ = P - U G*                       R87 (43)
+     * z+ = z + P+ c + G eps               R87 (41)
+     * phi P+ phi* to the parent's sum     R87 (37)
+     * phi z+ to the parent's sum          R87 (36) */
     pass_hinge(J, kind, X, P, U, D, G, c, t, eps, z);
-    pass_rotor(J, kind, x); /* an exact rotor's gyroscopic couple */
+    pass_rotor(J, kind, rate); /* an exact rotor's gyroscopic couple */
     return 1;
 }
 
 /* Outward: the smoother. */
 SOAI_INLINE void aba_smooth(joint J, int kind, const real *v, real *vdot) {
     const pose X = joint_read(J, kind);
+    const real *nu = J.w->e + J.b->iv;
+    const real *G = J.w->G + 6 * J.b->iv;
     real A[6];
-    real x[6];
-    hinge_load(J, kind, v, x);
-    acceleration_out(J, X, A);          /* a' = phi* A(parent)                     R87 (44)      */
-    hinge_rate(J, kind, J.at->V, x, A); /*      + c                                              */
-    /* vdot = nu - G* a',   R87 (45) A = a' + H* vdot                        R87 (46) */
-    hinge_accelerate(J, kind, J.w->e + J.b->iv, J.w->G + 6 * J.b->iv, A, x);
+    real rate[6];
+    real accel[6];
+    hinge_load(J, kind, v, rate);
+    acceleration_out(J, X, A);             /* phi* A(parent) + c's lever   R87 (45) */
+    hinge_rate(J, kind, J.at->V, rate, A); /* a' = that + c's joint part   RK88-I (2.19) */
+    /* vdot = nu - G* a'    R87 (46)
+     * A = a' + H* vdot     R87 (47) */
+    hinge_accelerate(J, kind, nu, G, A, accel);
     v6_copy(A, J.own->A);
-    hinge_store(J, kind, x, vdot);
+    hinge_store(J, kind, accel, vdot);
 }
 
 SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v,
@@ -103,8 +111,8 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     if (k->stuck) return k->stuck;
     tau = torques_after_losses(k, w, q, v, tau);
     angles(k, w, q);
-    v6_zero(w->b[0].V);
-    base_acceleration(k, w->b[0].A); /* -gravity                                RK88-I (2.1)  */
+    v6_zero(w->b[0].V);              /* w(base) = 0   RK88-I (2.24) */
+    base_acceleration(k, w->b[0].A); /* A(base) = -g   R87 (44) */
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         WITH_ALIGNED_KIND(b, aba_outward(joint_at(k, w, b, i), kind, q, v))

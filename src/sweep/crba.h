@@ -512,12 +512,13 @@ SOAI_INLINE void columns_of(const view_table *k, kernel_work *w, const body_tabl
     if (b->parent) composite_shift(k, w, b, i, kind);
 }
 SOAI_INLINE void columns_inward(const view_table *k, kernel_work *w, const body_table *const *chain,
-                                int links, int outermost, int i, int in_M, real *M){
-    WITH_ALIGNED_KIND(chain[0], columns_of(k, w, chain, links, outermost, i, kind, nv, in_M, M))}
+                                int links, int outermost, int i, int in_M, real *M) {
+    WITH_ALIGNED_KIND(chain[0], columns_of(k, w, chain, links, outermost, i, kind, nv, in_M, M));
+}
 /* R, p and H* of the joints of bodies `from` ... `to`, as far as they are kept and asked for: a
  * root's place is not. */
-SOAI_INLINE
-    void columns_outward(const view_table *k, kernel_work *w, int from, int to, const real *q) {
+SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, int from, int to,
+                                 const real *q) {
     for (int i = from; i <= to; ++i) {
         const body_table *b = k->body + i;
         if (R_FROM_ANGLES(b->kind) || (!b->parent && b->kind != SOAI_KIND_GENERAL)) continue;

@@ -3,18 +3,19 @@
  *   hinge_add         V += H* x
  *   hinge_project     x  = H f
  *   hinge_columns     U  = P H*
- *   hinge_gain        D  = H U + rotor, G = U D^-1; 0 where D is not safely positive          R87
- *                     (38), (39)
+ *   hinge_gain        D  = H U + armature,  G = U D^-1                           R87 (38), (39)
+ *                     0 where D is not safely positive
  *   hinge_solve       x  = D^-1 x
- *   hinge_rate        c += (apparent rate of H*) v + w x (H* v), classical
- *                     RK88-I (2.19)
- *   hinge_accelerate  vdot = nu - G* a',  A = a' + H* vdot                                    R87
- *                     (45), (46)
- *   pass_hinge        P+ = P - U G*,  z+ = z + P+ c + G eps, both moved to the parent         R87
- *                     (43), (41), (37), (36)
+ *   hinge_rate        c += the joint's part: w x (H* v) and the apparent rate of H*, classical
+ *                     RK88-I (2.19) turning, (2.32) corrected sliding
+ *   hinge_accelerate  vdot = nu - G* a'                                          R87 (46)
+ *                     A = a' + H* vdot                                           R87 (47)
+ *   pass_hinge        P+ = P - U G*                                              R87 (43)
+ *                     z+ = z + P+ c + G eps                                      R87 (41)
+ *                     phi P+ phi*, phi z+ added to the parent's sums             R87 (37), (36)
  *
  * H* comes from hinge_column with literal zeros and ones, and the compiler drops the products with
- * them.  Three facts cannot be found in this way and are stated here for the kinds they hold for:
+ * them.  Two facts cannot be found in this way and are stated here for the kinds they hold for:
  *   on an axis      H G = 1 and H P+ = 0: the joint has no rotor, so D = H P H*
  *   free joints     G = 1, so P+ = 0 and z+ = tau: nothing but the joint's own force reaches the
  *                   parent
@@ -24,6 +25,8 @@
 #include "steps.h"
 
 /* ---- sums from the children ------------------------------------------------------------------ */
+/* A tip has none: P = M and z = b, R87 (35).  The first child to pass (b->starts) does not add to the
+ * parent's sum but sets it, to M + its own or to its own. */
 /* P of the body: its sum, or M of a tip (in `M` where the table has no packs). */
 SOAI_INLINE const real *gathered_inertia(joint J, real *M) {
     if (J.b->child) return J.own->P;
@@ -102,7 +105,8 @@ SOAI_INLINE void lever(pose X, const real w[3], real out[3]) {
     v3_cross(w, X.p, t);
     v3_cross(w, t, out);
 }
-/* phi* A(parent): [R' wdot;  R'(a + wdot x p + w x (w x p))] */
+/* phi* A(parent) and the lever's part of c:  [R' wdot;  R'(acc + wdot x p) + R' w x (w x p)]
+ * R87 (45), RK88-I (2.5) */
 SOAI_INLINE void acceleration_out(joint J, pose X, real A[6]) {
     const real *in = J.in->A;
     real a[3];
@@ -286,8 +290,8 @@ SOAI_INLINE void inertia_after_hinge(joint J, int kind, pose X, const real *P, c
 SOAI_INLINE void pass_hinge(joint J, int kind, pose X, const real *P, const real *U, const real *D,
                             const real *G, const real c[6], const real t[3], const real *eps,
                             const real z[6]) {
-    real after[6]; /* z + G eps, then z+ */
-    real f[6];     /* the same in the parent's axes */
+    real after[6]; /* z + G eps */
+    real f[6];     /* z+ in the parent's axes, then phi z+ */
     real c_in[6];  /* c, parent axes */
     abi_rotated Q;
     v6_copy(z, after);

@@ -1,25 +1,32 @@
-/* operational.h  compliance of frames, Omega = J M^-1 J', by recursion from the base:  B* psi* H*
- *                D^-1 H psi B
+/* operational.h  compliance of frames by recursion from the base.
  *
- *     Omega(k)    = psi*(p,k) Omega(p) psi(p,k) + H* D^-1 H,    p the parent of k, Omega(world) = 0
- *                 RJK91 (20) = (1 - G H)* [phi* Omega(p) phi] (1 - G H) + H* D^-1 H
- *                 R87 (81), (82)
- *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b; a neither b nor carried by it
+ *     Omega       = J M^-1 J' = B* psi* H* D^-1 H psi B                             RJK91 (20)
  *
- * The last line is the coupling of frames: a force on body b reaches body a through their nearest
- * common ancestor.  It holds also when a is an ancestor of b (take u = a); bodies that meet only at
+ * For each body k, outward, with p its parent, psi(p,k) = phi(p,k) (1 - G H), RJK91 (9), and
+ * Omega(world) = 0 (the recursion below (20), which has no number there):
+ *
+ *     Omega+(k)   = phi*(p,k) Omega(p) phi(p,k)                                     R87 (81)
+ *     Omega(k)    = (1 - G H)* Omega+(k) (1 - G H) + H* D^-1 H                      R87 (82)
+ *
+ * At last the frame on its body: Omega(0) = phi*(1,0) Omega(1) phi(1,0).
+ * The coupling of two frames, psi by the product rule below RJK91 (10), R87 (72):
+ *
+ *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b, such that no body on the path
+ *                                              from b up to, but without, u is a or carries a
+ *
+ * u the parent of b always does.  If a is an ancestor of b, u = a does; bodies that meet only at
  * the world do not couple.
  *
  * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies
  *         of frames, and bodies where paths meet), inward: psi | for each frame, node to node:
  *         inward Omega(frame, ancestors), then outward the other nodes | with mimic joints: Omega -
  *         (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
- * cost    one step for each body on a path to the base (two if there are several frames), then a 6
- *         x 6 product for each pair of nodes, of which there are fewer than twice as many as frames
- * ours    Omega is kept where P was, linear part first: phi* Omega phi then is an inertia moved by
- *         the inverse pose (abi_in_add).  Exact rotors are in U, and the equations hold as they
- *         are.
- * needs   articulate() with its mimic part
+ * cost    one step for each body on a path to the base (two if there are several frames), then a
+ *         6 x 6 product for each frame and node; there are fewer than 2 nodes per frame
+ * ours    Omega is kept where P was, linear part first.  In this order phi* = [R', -R'p~; 0, R'] is
+ *         the phi of the pose (R', -R'p), so phi* Omega phi is an inertia moved by the inverse pose
+ *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are.
+ * needs   articulate(), and mimic_prepare() for models with mimic joints
  * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x */
 #ifndef SOAI_OPERATIONAL_H
 #define SOAI_OPERATIONAL_H
@@ -47,7 +54,7 @@ SOAI_INLINE void omega_set(real *O, int r, int c, real x) {
     else
         O[r < 3 ? ABI_B(c - 3, r) : ABI_B(r - 3, c)] = x;
 }
-/* out = phi* Omega(parent) phi */
+/* out = Omega+ = phi* Omega(parent) phi             R87 (81) */
 SOAI_INLINE void omega_out(const kernel_work *w, const body_table *b, int i, int kind, real *out) {
     static const real nothing[ABI_SIZE];
     const real *R = w->b[i].R;
@@ -72,8 +79,8 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
                             int kind, int nv) {
     const real *U = w->U + 6 * b->iv;
     real plus[ABI_SIZE], Dinv[36], G[36], *O = w->b[i].P;
-    omega_out(w, b, i, kind, plus);
-    for (int c = 0; c < nv; ++c) { /* columns of D^-1 and of G = U D^-1 */
+    omega_out(w, b, i, kind, plus); /* Omega+                     R87 (81) */
+    for (int c = 0; c < nv; ++c) {  /* columns of D^-1 and of G = U D^-1   R87 (39) */
         for (int j = 0; j < nv; ++j)
             Dinv[nv * c + j] = REAL(j == c);
         step_hinge_solve(w, b, nv, Dinv + nv * c);
@@ -82,7 +89,8 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
             v6_add_scaled(Dinv[nv * c + j], U + 6 * j, G + 6 * c);
     }
     if (ON_AXIS(kind) || kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) {
-        /* H* = columns of 1, so 1 - G H is 1 but for those columns, which are u = e - g */
+        /* H* = columns of 1, so 1 - G H is 1 except for the columns first + c, which are
+         * e(first + c) - G e(c).  Omega = (1 - G H)* Omega+ (1 - G H) + H* D^-1 H   R87 (82) */
         const int first = ON_AXIS(kind) ? AXIS_OF(kind) : 0;
         SOAI_UNROLL
         for (int j = 0; j < ABI_SIZE; ++j)
@@ -120,7 +128,7 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
         for (int d = 0; d < nv; ++d)
             h[d] = H[6 * d + c];
         step_hinge_solve(w, b, nv, h); /* D^-1 H e_c */
-        for (int r = 0; r <= c; ++r) {
+        for (int r = 0; r <= c; ++r) { /* (1 - G H)* Omega+ (1 - G H) + H* D^-1 H   R87 (82) */
             x = v6_dot(F + 6 * r, y);
             for (int d = 0; d < nv; ++d)
                 x += H[6 * d + r] * h[d];
@@ -129,7 +137,8 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
     }
 }
 
-/* Columns of psi(parent, i) psi, psi the six columns given. */
+/* Columns of psi(parent, i) psi, psi(parent, i) = phi (1 - G H), RJK91 (9); psi: the six columns
+ * given. */
 SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_table *b, int i,
                           int kind, int nv, real *psi) {
     for (int c = 0; c < 6; ++c) {
@@ -140,7 +149,8 @@ SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_
         step_force_in(w, b, i, kind, x, psi + 6 * c);
     }
 }
-/* Columns of psi(to, from), six numbers each; `to` carries `from`. */
+/* Columns of psi(to, from), six numbers each, by psi(i, k) = psi(i, j) psi(j, k), R87 (72); `to`
+ * carries `from`. */
 SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from, int to,
                              real *psi) {
     for (int j = 0; j < 36; ++j)
@@ -184,7 +194,7 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
             t->mark[i] = PATH;
             t->path[length++] = i;
         }
-        if (i) nodes = add_node(t, i, nodes);
+        if (i) nodes = add_node(t, i, nodes); /* the path met an earlier one here */
         nodes = add_node(t, body, nodes);
         while (length--) {
             i = t->path[length];
@@ -215,13 +225,14 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
 SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int nodes,
                            const real R[9], const real p[3]) {
     real x[36];
-    for (int r = 0; r < 6; ++r) { /* unit forces on the frame */
+    for (int r = 0; r < 6; ++r) { /* phi(1,0): unit forces on the frame, moved to its body */
         const real unit[6] = {REAL(r == 0), REAL(r == 1), REAL(r == 2),
                               REAL(r == 3), REAL(r == 4), REAL(r == 5)};
         v6_zero(x + 6 * r);
         force_in_add(R, p, unit, x + 6 * r);
     }
-    /* itself and its ancestors: x' psi' Omega */
+    /* itself and its ancestors i: Omega(f, i) = x' psi(i, body)' Omega(i), the coupling above,
+     * transposed, with u = a = i */
     for (int i = soai_task_row(t, f)->body; i; i = t->up[i]) {
         t->mark[i] = SEEN + f;
         for (int r = 0; r < 6; ++r)

@@ -1,19 +1,31 @@
-/* rnea.h  inverse dynamics, O(n):  T = H phi [M phi* (H* vdot + a) + b + B f(0)]
+/* rnea.h  inverse dynamics, O(n), by two sweeps.
  *
- * passes  outward w, wdot, a, f | inward T
- * source  RK88-I (2.1) to (2.13), the vector form, which needs no linear velocities; in operator
- *         form (2.24) to (2.30), (3.19); R87 (16) to (21); FO00 (1) to (8)
- * ours    with a the acceleration of the body's origin (gravity as a base acceleration), the
- *         acceleration of a point r of the body is a + U r,  U = [wdot] + [w][w],  [x] the
- *         cross-product matrix: nine numbers per body that serve the child's origin and the body's
- *         own force.  External wrenches act on the body (minus).
- * writes  R p V(angular) A(angular spatial, linear of the origin) P(U) f */
+ * In operator form, RJK91 (3), RK88-I (3.20), a being the papers' bias acceleration:
+ *     T = H phi [M phi* (H* vdot + a) + b + B f(0)]
+ * For each body, with phi between it and its parent:
+ *
+ *   outward   w = R' w(parent) + H_w v              FO00 (3), R87 (11), angular rows; RK88-I (2.2)
+ *             A = phi* A(parent) + H* vdot + c      FO00 (4), R87 (13) to (15); RK88-I (2.4), (2.5)
+ *             f = M A + b - wrench                  FO00 (5), R87 (16); RK88-I (2.22), (2.23)
+ *   inward    T = H f + armature vdot               FO00 (8), R87 (20)
+ *             f(parent) += phi f                    FO00 (7), the sum in R87 (16)
+ *
+ * numbers  Accelerations are classical, A = [wdot; acc], acc that of the body's origin, so that no
+ *          linear velocity is needed.  FO00's and R87's are spatial: a = A - [0; w x v], and their
+ *          v x* I v becomes b = [w x I w;  w x (w x m c)].
+ * ours     The acceleration of a point r of the body is acc + W r,  W = [wdot] + [w][w],  [x] the
+ *          cross-product matrix: nine numbers per body that serve the child's origin and the body's
+ *          own force.
+ * base     w = 0 and A = -g: RK88-I (2.1), FO00 after (5).
+ * rotors   An exact rotor r adds r vdot + w(parent) x r v to the parent's f, and r . wdot(parent) to
+ *          its own torque: docs/theory/rotors-and-mimic.md.
+ * writes   R p V(angular) A f, and W in P of the bodies that carry others off their origin
+ *          (b->levers) */
 #ifndef SOAI_RNEA_H
 #define SOAI_RNEA_H
 #include "steps.h"
 
-/* w and A = [wdot; acceleration of the origin] of body i from its parent's.  RK88-I (2.2), (2.4),
- * (2.5). */
+/* w and A = [wdot; acc] of body i from its parent's. */
 SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const body_table *b, int i,
                                     int kind, int nv, const real *v_tree, const real *a_tree,
                                     real omega[3], real A[6]) {
@@ -21,8 +33,9 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     const body_work *in = PASSED_IN(w, b);
     real turn[2];
     const real *R = joint_R(w, b, i, kind, turn);
+    /* phi* A(parent), with the lever: acc + W p        RK88-I (2.5) */
     if (b->parent) {
-        const real *U = in->P;
+        const real *W = in->P;
         real p[3], at[3];
         joint_rot_back(kind, R, in->A, A);
         SOAI_UNROLL
@@ -32,16 +45,18 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
             joint_origin(w, b, i, kind, p);
             SOAI_UNROLL
             for (int j = 0; j < 3; ++j)
-                at[j] += U[3 * j] * p[0] + U[3 * j + 1] * p[1] + U[3 * j + 2] * p[2];
+                at[j] += W[3 * j] * p[0] + W[3 * j + 1] * p[1] + W[3 * j + 2] * p[2];
         }
         joint_rot_back(kind, R, at, A + 3);
-    } else {
+    } else { /* the world is at rest: W = 0, so p does not matter */
         SOAI_UNROLL
         for (int j = 0; j < 3; ++j)
             A[j] = REAL(0);
         joint_rot_back(kind, R, in->A + 3, A + 3);
     }
+    /* w = R' w(parent) + H_w v                         RK88-I (2.2) */
     step_turning(k, w, b, i, kind, nv, in->V, v_tree, omega);
+    /* + H* vdot + the joint's part of c                RK88-I (2.4); sliding (2.32), corrected */
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
     SOAI_UNROLL
     for (int j = 0; j < 3; ++j)
@@ -49,10 +64,13 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     v6_copy(A, own->A);
 }
 
-/* U = [wdot] + [w][w], kept for the children off its origin; f = [I wdot + w x I w + h x a;  m a +
- * U h].  RK88-I (2.6), (2.9), (2.10), (2.12).  With the entries of U the first of these is (x)  Ixx
- * wdot_x + (Izz - Iyy) wy wz - Ixy Uzx + Ixz Uyx + Iyz (Uyy - Uzz). */
-SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real U[9],
+/* f = M A + b, with W = [wdot] + [w][w] kept for children off the origin:  h = m c,
+ *     moment  I wdot + w x I w + h x acc        RK88-I (2.22), (2.23), about the body's origin
+ *     force   m acc + W h
+ * I wdot + w x I w is the sum over the axes e of e x (W J e), J = tr(I)/2 1 - I.  Its x component is
+ *     Ixx wdot_x + (Izz - Iyy) wy wz - Ixy Wzx + Ixz Wyx + Iyz (Wyy - Wzz)
+ * and the others follow by turning the letters. */
+SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real W[9],
                                    real f[6]) {
     const konst m = b->M[0], *h = b->M + 1, *I = b->M + 4;
     const real *a = A + 3;
@@ -72,7 +90,7 @@ SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const r
     if (b->levers) {
         SOAI_UNROLL
         for (int j = 0; j < 9; ++j)
-            U[j] = u[j];
+            W[j] = u[j];
     }
 }
 
@@ -91,6 +109,7 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
             f[j] -= fext[6 * (i - 1) + j];
     }
     if (b->rotor && b->parent) {
+        /* the exact rotor on the parent, and what the parent's turning asks of its torque */
         const body_work *in = PASSED_IN(w, b);
         real *f_in = w->b[b->parent].f;
         step_rotor_gyro(k, b, v, in->V, f_in);
@@ -101,7 +120,7 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
             w->e[b->iv] += k->dof[b->iv].rotor[j] * in->A[j];
     }
 }
-/* One body of the inward sweep: T = H f + rotor, f(parent) += phi f. */
+/* One body of the inward sweep: T = H f + armature vdot, FO00 (8); f(parent) += phi f, FO00 (7). */
 SOAI_INLINE void rnea_pass(const view_table *k, kernel_work *w, const body_table *b, int i,
                            int kind, int nv, const real *a, real *tau) {
     const real *f = w->b[i].f;
@@ -110,7 +129,7 @@ SOAI_INLINE void rnea_pass(const view_table *k, kernel_work *w, const body_table
     SOAI_UNROLL
     for (int j = 0; j < nv; ++j) {
         tau[b->iv + j] = x[j];
-        if (!ON_AXIS(kind)) /* no rotor there */
+        if (!ON_AXIS(kind)) /* joints on an axis have no rotor */
             tau[b->iv + j] += (nv == 1 ? b->armature : k->dof[b->iv + j].armature) * a[b->iv + j];
     }
     if (b->parent) step_force_in(w, b, i, kind, f, w->b[b->parent].f);
@@ -123,14 +142,14 @@ SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_tab
 SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v,
                     const real *a, const real *fext, real *tau) {
     angles(k, w, q);
-    base_acceleration(k, w->b[0].A);
+    base_acceleration(k, w->b[0].A); /* A(base) = -g   RK88-I (2.1) */
     SOAI_OUTWARD(k, rnea_outward(k, w, b, i, q, v, a, fext))
     SOAI_INWARD_ACROSS(k, rnea_inward(k, w, b, i, a, tau))
-    step_losses(k, q, v, (konst)1, tau);
+    step_losses(k, q, v, (konst)1, tau); /* + friction + springs */
     return 0;
 }
 
-/* y = M x: the same two sweeps without velocities and gravity.  Poses must stand in R, p. */
+/* y = M x: the same two sweeps without velocities and gravity.  Needs the poses in R, p. */
 SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
     v6_zero(w->b[0].A);
     for (int i = 1; i <= k->nb; ++i) {

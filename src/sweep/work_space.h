@@ -41,7 +41,7 @@ typedef struct body_work {
                       * joint_position */                                     \
     X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba */         \
     X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba */         \
-    X(e, 1 * V)      /* innovations; what the parent's motion asks of a rotor       aba, rnea */   \
+    X(e, 1 * V)      /* nu = D^-1 eps; what the parent's motion asks of a rotor       aba, rnea */ \
     X(x, 1 * V)      /* a tree vector of the caller's */                                           \
     X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics */  \
     X(pw, 3 * B)     /* position of the same                                        kinematics */  \

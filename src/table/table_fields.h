@@ -77,7 +77,7 @@ typedef struct SOAI_VIEW(dof) {
 /* The tree with its followers set free may have no forward dynamics where the machine has one
  * (massless links).  There followers and leaders are given a guard, an inertia that D gets and M
  * has not, and each leader a row of its own after the followers': follower = leader, ratio = 0,
- * hold = 1 / (all that was given), by which it is taken off again (aba.h). */
+ * hold = 1 / (all that was given), by which it is taken off again (articulate.h). */
 typedef struct SOAI_VIEW(mimic) {
     int follower, leader; /* tree degrees of freedom: v_follower = ratio v_leader */
     SOAI_KONST ratio, hold;

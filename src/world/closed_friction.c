@@ -104,13 +104,8 @@ void soai_rubbing_release(soai_rubbing *r) {
 }
 const char *soai_rubbing_name(const soai_rubbing *r, int number) {
     const soai_rub *k = r->list + number;
-    soa_body_info info;
     if (k->dof < 0) return soa_constraints_name(r->constraints, k->constraint);
-    for (int b = 1; b <= soa_model_body_count(r->model); ++b)
-        if (!soa_model_body(r->model, b, &info) && k->dof >= info.v_index &&
-            k->dof < info.v_index + info.nv)
-            return info.joint;
-    return "?";
+    return soai_joint_of(r->model, k->dof);
 }
 
 /* Sets the reference for responses: that of the tree without its loops. At a dead point the
@@ -151,7 +146,7 @@ void soai_rubbing_torque(const soai_rubbing *r, const double *v, double *tau) {
         const soai_rub *k = r->list + i;
         const double torque = torque_of(k);
         if (k->dof >= 0)
-            tau[k->dof] += torque + (v[k->dof] > 0 ? k->up : v[k->dof] < 0 ? -k->down : 0);
+            tau[k->dof] += torque + soai_undo_sign(v[k->dof], k->up, k->down);
         else
             for (int j = 0; j < r->nv; ++j)
                 tau[j] += torque * k->row[j];

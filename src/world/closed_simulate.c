@@ -1,8 +1,8 @@
-/* closed_simulate.c  time integration of a closed machine: explicit Runge-Kutta steps with error
- * control, each followed by a projection.
+/* closed_simulate.c  motion of a machine with loops: explicit Runge-Kutta steps with error control,
+ * each followed by a projection. A mechanism of time_loop.h.
  *
- *  state    y = [q, v, supplied, dissipated]; the energies are integrated with the motion.
- *           Quaternions: q' by soa_q_rate, normalised after every step and before every evaluation.
+ *  state    y = [q, v, supplied, dissipated]. Quaternions: q' by soa_q_rate, normalised after every
+ *           step and before every evaluation.
  *  step     ARKODE's, with vdot from soa_closed_fd (acceleration level: the exact flow stays on
  *           g = 0, G v = 0).
  *  project  In ARKODE's post-process hook, after the error test. The step's error in g is about the
@@ -14,15 +14,13 @@
  *  stages   are off the constraints by the error of the step, so redundant rows are not exactly
  *           dependent there. The rank is that of the states accepted so far, and consistency is
  *           required only at accepted states.
- *  friction Coulomb friction sticks and slips (closed_friction.h). ARKODE's root finder sees the
- *           event, the step is repeated up to it, and for stops the time is refined by Newton's
- *           method.
+ *  friction Coulomb friction sticks and slips (closed_friction.h). Stops and break-aways are
+ *           events; for stops the time is refined by Newton's method.
  *  passages through singular configurations: singular_step.h */
 #include "../base/base_internal.h"
-#include "joint_friction.h"
-#include "singular_step.h"
 #include "closed_friction.h"
-#include "stepper.h"
+#include "singular_step.h"
+#include "time_loop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -31,12 +29,16 @@
 /* Steps of lower order are too short to pass over singular configurations: in some tests the
  * machine changed branches unnoticed. */
 enum { RETRIES = 12, LOOK_BACK = 10000, PASSING_ORDER = 5 };
-/* Most events per coordinate with friction without progress in time. */
-enum { CROWD = 20 };
+/* ARKODE's error test failures in one step: its default, and when we choose the step ourselves
+ * after the first. */
+enum { ERROR_FAILS = 7, ERROR_FAILS_PASSING = 1 };
 /* Coordinates slower than this (rad/s, m/s) at an event are taken to be at rest. */
 static const double at_rest = 1e-9;
+/* Largest error of a loop at the start, in m or rad. */
+static const double open_most = 1e-3;
 
 typedef struct sim {
+    soai_time_loop loop;
     soa_constraints *constraints;
     const soa_model *model;
     soa_work *work;
@@ -44,15 +46,12 @@ typedef struct sim {
     int nq, nv;
     /* Springs or ratios need the turns of cut joints. */
     int counts;
-    double *damping, *applied, *tau, *qdd, *guess, *q; /* nv numbers each; q: nq numbers */
+    double *tau, *guess; /* nv numbers each */
     soai_rubbing rub;
-    int loose; /* stuck joints are not held, while they are divided again */
-    double last_event;
-    int crowd;
-    char *angle; /* for each q: nonzero if it is an angle */
+    int loose;            /* stuck joints are not held, while they are divided again */
+    unsigned char *angle; /* for each q: nonzero if it is an angle */
     double *numbers;
 
-    soai_stepper step; /* y = [q, v, supplied, dissipated] */
     double t_mark;
     double relief;  /* factor of the tolerances; 1 except over a passage */
     double mercy;   /* further factor, if the step over a passage failed before */
@@ -85,108 +84,97 @@ soa_closed_sim_options soa_closed_sim_options_default(void) {
 }
 
 /* --- functions called by the integrator ------------------------------------------------------- */
+/* Notes rank and strengths of the rows at an accepted state. */
+static void note_accepted(sim *s, double t, int first) {
+    soa_closed_sim_result *r = s->result;
+    double *const older = s->strength[1];
+    if (first || s->last.rank < r->rank_least) r->rank_least = s->last.rank;
+    if (s->last.rank > r->rank_most) r->rank_most = s->last.rank;
+    if (t > s->strength_time[0]) {
+        s->strength[1] = s->strength[0];
+        s->strength[0] = older;
+        s->strength_time[1] = s->strength_time[0];
+    }
+    s->strength[0][r->rows] = s->last.strength;
+    s->strength_time[0] = t;
+    soa_constraints_row_strengths(s->constraints, s->strength[0]);
+}
+
 /* Computes vdot at (t, y) and updates the statistics. The torques remain in s->tau. */
 static soa_status evaluate(sim *s, double t, const double *y) {
+    soai_time_loop *l = &s->loop;
     const double *v = y + s->nq;
     soa_closed_options o = s->options->closed;
     const int accepted = s->fresh;
-    o.brief = 1;
+    o.brief = true;
     s->fresh = 0;
     /* A stage is off the constraints by about the tolerance, so redundant rows differ slightly. */
     if (!accepted) {
         o.rank_most = s->result->rank_most;
         o.consistency = fmax(o.consistency, 1e-2);
     }
-    memcpy(s->q, y, (size_t)s->nq * sizeof *y);
-    soa_status status = soa_q_normalise(s->model, s->q);
+    soa_status status = soai_loop_look(l, t, y);
     if (status) return status;
-    memset(s->applied, 0, (size_t)s->nv * sizeof *s->applied);
-    if (s->options->torque &&
-        (status = s->options->torque(s->options->torque_user, t, s->q, v, s->applied)))
-        return status;
-    memcpy(s->tau, s->applied, (size_t)s->nv * sizeof *s->tau);
+    memcpy(s->tau, l->applied, (size_t)s->nv * sizeof *s->tau);
     if (s->rub.count) {
-        if ((status = soai_rubbing_at(&s->rub, s->q, v))) return status;
+        if ((status = soai_rubbing_at(&s->rub, l->q, v))) return status;
         soai_rubbing_torque(&s->rub, v, s->tau);
     }
     soa_closed_sim_result *r = s->result;
     const int rank = s->last.rank, first = !r->evaluations++;
-    status = soa_closed_fd(s->constraints, s->work, &o,
-                           &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
-                           &s->last);
+    const soa_input input = {.q = l->q, .v = v, .tau = s->tau, .t = t};
+    status = soa_closed_fd(s->constraints, s->work, &o, &input, l->qdd, NULL, &s->last);
     /* Repeat the call with an explanation in its report. */
     if (status == SOA_E_SINGULAR || status == SOA_E_INCONSISTENT ||
         (!status && s->last.redundant && !r->redundancy[0] && (first || s->last.rank != rank))) {
-        o.brief = 0;
-        status = soa_closed_fd(s->constraints, s->work, &o,
-                               &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
-                               &s->last);
+        o.brief = false;
+        status = soa_closed_fd(s->constraints, s->work, &o, &input, l->qdd, NULL, &s->last);
         if (!r->redundancy[0]) memcpy(r->redundancy, s->last.text, sizeof r->redundancy);
     }
     if (!status && s->rub.stuck_count && !s->loose &&
-        !(status = soai_rubbing_hold(&s->rub, s->qdd, s->tau))) {
+        !(status = soai_rubbing_hold(&s->rub, l->qdd, s->tau))) {
         ++r->evaluations;
-        status = soa_closed_fd(s->constraints, s->work, &o,
-                               &(soa_input){.q = s->q, .v = v, .tau = s->tau, .t = t}, s->qdd, NULL,
-                               &s->last);
+        status = soa_closed_fd(s->constraints, s->work, &o, &input, l->qdd, NULL, &s->last);
     }
     if (status) return status;
-    if (accepted && (first || s->last.rank < r->rank_least)) r->rank_least = s->last.rank;
-    if (accepted && s->last.rank > r->rank_most) r->rank_most = s->last.rank;
-    if (accepted) {
-        double *const older = s->strength[1];
-        if (t > s->strength_time[0]) {
-            s->strength[1] = s->strength[0];
-            s->strength[0] = older;
-            s->strength_time[1] = s->strength_time[0];
-        }
-        s->strength[0][r->rows] = s->last.strength;
-        s->strength_time[0] = t;
-        soa_constraints_row_strengths(s->constraints, s->strength[0]);
-    }
+    if (accepted) note_accepted(s, t, first);
     if (s->last.condition > r->condition_worst) r->condition_worst = s->last.condition;
     return SOA_OK;
 }
 
-static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void *user) {
+static soa_status accelerate(void *user, double t, const double *y) {
     sim *s = user;
-    const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
-    double *rate = N_VGetArrayPointer(rate_vector), *energy = rate + s->nq + s->nv;
     s->projecting = 0;
-    s->step.status = evaluate(s, t, y);
-    if (!s->step.status) s->step.status = soa_q_rate(s->model, s->q, v, rate);
-    if (!s->step.status) s->step.status = soa_closed_power(s->constraints, energy, energy + 1);
-    if (s->step.status) {
-        s->step.body = soa_work_failed_body(s->work);
-        return s->step.status == SOA_E_ARGUMENT ? -1 : 1; /* 1: a shorter step may succeed */
-    }
-    memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
-    for (int i = 0; i < s->nv; ++i) {
-        energy[0] += s->applied[i] * v[i];
-        energy[1] += s->damping[i] * v[i] * v[i];
-    }
-    energy[1] += soai_rubbing_power(&s->rub);
-    return 0;
+    return evaluate(s, t, y);
+}
+
+static soa_status power(void *user, const double *v, double *out) {
+    const sim *s = user;
+    const soa_status status = soa_closed_power(s->constraints, out, out + 1);
+    if (status) return status;
+    soai_loop_joint_power(&s->loop, v, out);
+    out[1] += soai_rubbing_power(&s->rub);
+    return SOA_OK;
+}
+
+static int shorter_helps(soa_status status) {
+    return status != SOA_E_ARGUMENT;
 }
 
 /* Errors are measured relative to |q| (at most 1 rad for an angle), |v|, and the largest energy so
  * far. */
-static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
+static void weights(void *user, const double *y, double *w) {
     const sim *s = user;
-    const double *y = N_VGetArrayPointer(y_vector);
-    double *w = N_VGetArrayPointer(weight_vector);
     const double scale = s->relief / soai_sharpness(s->options->order);
     const double relative = s->options->relative_tolerance * scale,
                  absolute = s->options->absolute_tolerance * scale;
-    for (int i = 0; i < s->nq + s->nv + 2; ++i) {
+    for (int i = 0; i < s->loop.step.size; ++i) {
         double size = fabs(y[i]);
         if (i < s->nq && s->angle[i] && size > 1) size = 1;
-        if (i >= s->nq + s->nv && size < s->result->energy_scale) size = s->result->energy_scale;
+        if (i >= s->nq + s->nv) size = fmax(size, s->loop.energy.energy_scale);
         /* The last term: rounding error of an angle after many turns. */
         w[i] = 1 / (relative * size + absolute + 1e-15 * fabs(y[i]));
-        if (!(w[i] > 0)) return -1;
     }
-    return 0;
 }
 
 /* Name of the constraint with the largest error at y, and that error. NULL if it cannot be
@@ -219,7 +207,7 @@ static soa_status project(sim *s, double t, double *y) {
     soa_closed_sim_result *r = s->result;
     soa_status status = soa_q_normalise(s->model, y);
     s->projecting = 1;
-    s->step.body = -1;
+    s->loop.step.fault.body = -1;
     if (status) return status;
     if (s->options->no_projection) { /* only measure the error */
         worst(s, t, y, 0, &s->error[0]);
@@ -234,84 +222,86 @@ static soa_status project(sim *s, double t, double *y) {
     if (s->error[1] > r->rate_error) r->rate_error = s->error[1];
     return SOA_OK;
 }
-static int after_step(realtype t, N_Vector y, void *user) {
+static soa_status after_step(void *user, double t, double *y) {
     sim *s = user;
-    s->step.status = project(s, t, N_VGetArrayPointer(y));
-    if (s->step.status) s->culprit = worst(s, t, N_VGetArrayPointer(y), 1, &s->off);
+    soa_status status = project(s, t, y);
+    if (status) s->culprit = worst(s, t, y, 1, &s->off);
     /* Coordinates that stick must be at rest. */
-    if (!s->step.status && s->rub.stuck_count &&
-        !(s->step.status = evaluate(s, t, N_VGetArrayPointer(y))))
-        s->step.status = soai_rubbing_settle(&s->rub, N_VGetArrayPointer(y) + s->nq);
-    return s->step.status ? -1 : 0;
+    if (!status && s->rub.stuck_count && !(status = evaluate(s, t, y)))
+        status = soai_rubbing_settle(&s->rub, y + s->nq);
+    return status;
 }
 
 /* --- sticking and slipping -------------------------------------------------------------------- */
-static int watch(realtype t, N_Vector y_vector, realtype *g, void *user) {
+static soa_status watch(void *user, double t, const double *y, double *g) {
     sim *s = user;
     const int fresh = s->fresh;
-    for (int k = 0; k < 2 * s->rub.count; ++k)
-        g[k] = 1;
-    if (!s->step.watching) return 0;
     s->fresh = 0;
-    s->step.status = evaluate(s, t, N_VGetArrayPointer(y_vector));
+    const soa_status status = evaluate(s, t, y);
     s->fresh = fresh;
-    if (s->step.status) return -1;
-    soai_rubbing_watch(&s->rub, g);
-    return 0;
+    if (!status) soai_rubbing_watch(&s->rub, g);
+    return status;
 }
 /* Divides the coordinates of mode stuck, and all others at rest, into stuck and sliding ones. Those
  * that stick are brought to rest exactly. */
 static soa_status regroup(sim *s) {
-    double *v = s->step.data + s->nq;
+    soai_time_loop *l = &s->loop;
+    double *v = l->step.data + s->nq;
     soai_rubbing *r = &s->rub;
     s->fresh = 0;
     s->loose = 1;
-    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    soa_status status = soa_q_normalise(s->model, s->q);
-    if (!status) status = soai_rubbing_at(r, s->q, v);
+    memcpy(l->q, l->step.data, (size_t)s->nq * sizeof *l->q);
+    soa_status status = soa_q_normalise(s->model, l->q);
+    if (!status) status = soai_rubbing_at(r, l->q, v);
     if (!status) soai_rubbing_gather(r, at_rest);
-    if (!status) status = evaluate(s, s->step.t, s->step.data);
-    if (!status) status = soai_rubbing_divide(r, s->qdd);
+    if (!status) status = evaluate(s, l->step.t, l->step.data);
+    if (!status) status = soai_rubbing_divide(r, l->qdd);
     /* Not earlier: motion through a dead point must not be stopped. */
     if (!status) status = soai_rubbing_settle(r, v);
     s->loose = 0;
-    return s->step.status = status;
+    return l->step.fault.status = status;
 }
-/* Number of an event that the root finder did not see, or -1. Uses the holding torques from
- * after_step. */
-static int overdue(sim *s) {
+/* Uses the holding torques from after_step. */
+static int overdue(void *user, double *when) {
+    sim *s = user;
+    soai_time_loop *l = &s->loop;
+    (void)when;
     if (!s->rub.count) return -1;
-    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    return soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq) ? -1
-                                                                : soai_rubbing_overdue(&s->rub);
+    memcpy(l->q, l->step.data, (size_t)s->nq * sizeof *l->q);
+    if (soai_rubbing_at(&s->rub, l->q, l->step.data + s->nq)) return -1;
+    const int which = soai_rubbing_overdue(&s->rub);
+    return which < 0 ? -1 : 2 * which;
 }
-/* The step reached an event near `when`; s->step.found says which, numbered as in `watch`. Leaves
- * the state at the event, with new modes. */
-static soa_status event(sim *s, double when, double t_after, int *flag) {
+/* True if the event of coordinate k was found and is a stop. */
+static int has_stopped(const sim *s, int k) {
+    const soai_mode mode = s->rub.list[k].mode;
+    return (mode == SOAI_UP || mode == SOAI_DOWN) && s->loop.step.found[2 * k];
+}
+/* The time of the first stop, by Newton's method. */
+static soa_status refine(void *user, int round, double *when) {
+    sim *s = user;
+    soai_time_loop *l = &s->loop;
+    int first = 0;
+    (void)round;
+    while (first < s->rub.count && !has_stopped(s, first))
+        ++first;
+    if (first == s->rub.count) return SOA_OK;
+    s->fresh = 0;
+    if ((l->step.fault.status = evaluate(s, l->step.t, l->step.data))) return l->step.fault.status;
+    const soai_rub *of = s->rub.list + first;
+    double acceleration = of->rest;
+    for (int j = 0; j < s->nv; ++j)
+        acceleration += of->row[j] * l->qdd[j];
+    *when -= of->rate / acceleration;
+    return SOA_OK;
+}
+static soa_status react(void *user) {
+    sim *s = user;
     soai_rubbing *r = &s->rub;
-    int first_stop = -1;
-    for (int k = 0; k < r->count && first_stop < 0; ++k)
-        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k])
-            first_stop = k;
-    for (int round = 0; round < 6; ++round) {
-        if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
-        if (first_stop < 0) break;
-        s->fresh = 0;
-        if ((s->step.status = evaluate(s, s->step.t, s->step.data))) return s->step.status;
-        const soai_rub *of = r->list + first_stop;
-        double acceleration = of->rest;
-        for (int j = 0; j < s->nv; ++j)
-            acceleration += of->row[j] * s->qdd[j];
-        const double better = when - of->rate / acceleration;
-        if (!(better > s->step.t_before && better < t_after) ||
-            fabs(better - when) <= 1e-14 * (1 + fabs(when)))
-            break;
-        when = better;
-    }
     long stuck_before = 0, stuck_after = 0, stops = 0;
     for (int k = 0; k < r->count; ++k) {
         stuck_before += r->list[k].mode == SOAI_STUCK;
-        if ((r->list[k].mode == SOAI_UP || r->list[k].mode == SOAI_DOWN) && s->step.found[2 * k]) {
+        if (has_stopped(s, k)) {
             r->list[k].mode = SOAI_STUCK;
             ++stops;
         }
@@ -321,97 +311,125 @@ static soa_status event(sim *s, double when, double t_after, int *flag) {
         stuck_after += r->list[k].mode == SOAI_STUCK;
     s->result->stops += stops;
     if (!stops && stuck_after < stuck_before) s->result->releases += stuck_before - stuck_after;
-    if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
     return status;
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
-static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
-    if (!(status = soai_stepper_reason(&s->step, status, flag))) return SOA_OK;
-    if (s->step.body > 0) return soai_stepper_explain(&s->step, s->model, status, flag, report);
-    if (status == s->step.status && s->projecting && s->culprit)
+static const char *weakest(const sim *s) {
+    return s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "none";
+}
+static soa_status explain(void *user, soa_status status, int flag, soa_report *report) {
+    sim *s = user;
+    const soai_stepper *step = &s->loop.step;
+    if (!(status = soai_stepper_reason(step, status, flag))) return SOA_OK;
+    if (step->fault.body > 0) return soai_stepper_explain(step, s->model, status, flag, report);
+    if (status == step->fault.status && s->projecting && s->culprit)
         return soai_report(
             report, status, -1, 0,
-            "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", s->step.t,
+            "simulation stopped at t = %.9g s: no projection; \"%s\" is off by %.3g: %s", step->t,
             s->culprit, s->off, soa_status_text(status));
     if (s->last.weakest >= 0 &&
-        (status == SOA_E_SINGULAR ? status == s->step.status
+        (status == SOA_E_SINGULAR ? status == step->fault.status
                                   : status == SOA_E_NO_CONVERGENCE && s->last.condition > 1e6))
         return soai_report(
             report, status, -1, 0,
-            "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", s->step.t,
-            s->last.condition, soa_constraints_name(s->constraints, s->last.weakest),
-            soa_status_text(status));
-    if (status == SOA_E_INCONSISTENT && status == s->step.status)
+            "simulation stopped near t = %.9g s: condition %.2g, \"%s\" the weakest: %s", step->t,
+            s->last.condition, weakest(s), soa_status_text(status));
+    if (status == SOA_E_INCONSISTENT && status == step->fault.status)
         return soai_report(report, status, -1, 0,
                            "simulation stopped near t = %.9g s: %.90s, but disagrees by %.2g",
-                           s->step.t, s->last.text, s->last.residual);
-    return soai_stepper_explain(&s->step, s->model, status, flag, report);
+                           step->t, s->last.text, s->last.residual);
+    return soai_stepper_explain(step, s->model, status, flag, report);
+}
+static soa_status crowded(void *user, int event, soa_report *report) {
+    const sim *s = user;
+    return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                       "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end",
+                       s->loop.step.t, soai_rubbing_name(&s->rub, event / 2));
 }
 
-static soa_status show(sim *s) {
+static soa_status energy(void *user, double *kinetic, double *potential) {
+    sim *s = user;
+    const double *q = s->loop.q, *v = s->loop.step.data + s->nq;
+    soa_status status = soa_closed_energy(s->constraints, s->work, q, v, kinetic, potential);
+    if (status || !s->counts) return status;
+    status = soa_kinematics(s->model, s->work, q, NULL, NULL);
+    return status ? status : soa_constraints_follow_turns(s->constraints, s->work);
+}
+
+static void record(void *user) {
+    sim *s = user;
     soa_closed_sim_result *r = s->result;
-    const double *v = s->step.data + s->nq, *energy = v + s->nv;
-    const int first = !r->steps && s->step.t == s->options->start;
-    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    soa_status status = soa_q_normalise(s->model, s->q);
-    if (!status)
-        status = soa_closed_energy(s->constraints, s->work, s->q, v, &r->kinetic, &r->potential);
-    if (!status && s->counts && !(status = soa_kinematics(s->model, s->work, s->q, NULL, NULL)))
-        status = soa_constraints_follow_turns(s->constraints, s->work);
-    if (status) return status;
-    r->t = s->step.t;
-    if (first) {
-        r->kinetic_start = r->kinetic;
-        r->potential_start = r->potential;
-    }
-    r->supplied = energy[0];
-    r->dissipated = energy[1];
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
-                 r->dissipated - r->supplied;
-    r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale =
-        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
-    r->energy_scale = fmax(fmax(r->energy_scale, r->dissipated), fabs(r->supplied));
-    return SOA_OK;
+    SOAI_RECORD_ENERGIES(r, &s->loop.energy);
+    r->dissipated = s->loop.energy.dissipated;
+    r->t = s->loop.step.t;
+    r->steps = s->loop.steps;
 }
 
-static void tell(sim *s, int *stop) {
-    const soa_closed_sim_result *r = s->result;
-    if (!s->options->sample) return;
-    const soa_closed_sample sample = {.t = s->step.t,
-                                      .q = s->q,
-                                      .v = s->step.data + s->nq,
-                                      .kinetic = r->kinetic,
-                                      .potential = r->potential,
-                                      .supplied = r->supplied,
-                                      .dissipated = r->dissipated,
-                                      .balance = r->balance,
+/* Refuses a motion that creeps towards a singularity, or whose energies do not balance. */
+static soa_status check(void *user, soa_report *report) {
+    sim *s = user;
+    const soai_energies *e = &s->loop.energy;
+    const double t = s->loop.step.t, tolerance = s->options->relative_tolerance;
+    if (s->loop.steps % LOOK_BACK == 0) {
+        if (t - s->t_mark < 1e-7 * s->options->duration)
+            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                               "simulation stopped at t = %.9g s: the last %d steps went only "
+                               "%.2g s (\"%s\" is the weakest constraint)",
+                               t, LOOK_BACK, t - s->t_mark, weakest(s));
+        s->t_mark = t;
+    }
+    const double off = fabs(e->balance), scale = e->energy_scale;
+    /* The second bound: a machine at rest may be off by rounding error. */
+    if (!(off > fmax(1e-3, 1e5 * tolerance) * scale) ||
+        !(off > 1e-12 * fabs(e->potential) + 1e-10 * soa_model_mass(s->model)))
+        return SOA_OK;
+    return soai_report(
+        report, SOA_E_NO_CONVERGENCE, -1, 0,
+        "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a singular "
+        "configuration lost, or torques that jump; \"%s\" is the weakest constraint)",
+        t, off, scale, weakest(s));
+}
+
+static soa_status show(void *user) {
+    sim *s = user;
+    const soai_time_loop *l = &s->loop;
+    const soai_energies *e = &l->energy;
+    if (!s->options->sample) return SOA_OK;
+    const soa_closed_sample sample = {.t = l->step.t,
+                                      .q = l->q,
+                                      .v = l->step.data + s->nq,
+                                      .kinetic = e->kinetic,
+                                      .potential = e->potential,
+                                      .supplied = e->supplied,
+                                      .dissipated = e->dissipated,
+                                      .balance = e->balance,
                                       .position_error = s->error[0],
                                       .rate_error = s->error[1],
                                       .last = &s->last};
-    *stop = s->options->sample(s->options->sample_user, &sample) != 0;
+    s->loop.stop = s->options->sample(s->options->sample_user, &sample) != 0;
+    return SOA_OK;
 }
 
-/* --- the whole motion ------------------------------------------------------------------------- */
+/* --- steps over singular configurations ------------------------------------------------------- */
 /* Strength of the constraints some time ahead, on a path of constant acceleration; 0 if rows are
  * lost. */
 static double ahead(void *user, double time) {
     sim *s = user;
     soa_closed_options o = s->options->closed;
     soa_closed_report report;
-    const double *v = s->step.before + s->nq;
-    o.brief = 1;
+    const double *v = s->loop.step.before + s->nq;
+    o.brief = true;
     o.consistency = INFINITY;
     o.most_condition = INFINITY;
     o.rank_most = s->result->rank_most;
     for (int i = 0; i < s->nv; ++i)
         s->tau[i] = v[i] + 0.5 * time * s->guess[i];
     ++s->result->evaluations;
-    if (soa_q_integrate(s->model, s->step.before, s->tau, time, s->q) ||
+    if (soa_q_integrate(s->model, s->loop.step.before, s->tau, time, s->loop.q) ||
         soa_closed_fd(s->constraints, s->work, &o,
-                      &(soa_input){.q = s->q, .v = v, .t = s->step.t + time}, s->qdd, NULL,
-                      &report) ||
+                      &(soa_input){.q = s->loop.q, .v = v, .t = s->loop.step.t + time}, s->loop.qdd,
+                      NULL, &report) ||
         report.rank < s->result->rank_most)
         return 0;
     return report.strength;
@@ -438,7 +456,7 @@ static double passage_stop(sim *s, double h, double end, double *length) {
             double most = h;
             const double factor = soai_passage_relief(
                 s->options->order, s->options->relative_tolerance, fall / gone, &most);
-            if (now * gone > (3 * most + s->step.t - s->strength_time[0]) * fall) continue;
+            if (now * gone > (3 * most + s->loop.step.t - s->strength_time[0]) * fall) continue;
             if (!soon || most > longer) {
                 longer = most;
                 relief = factor;
@@ -447,156 +465,89 @@ static double passage_stop(sim *s, double h, double end, double *length) {
         }
         if (!soon) return end;
         s->fresh = !look;
-        if (!look && evaluate(s, s->step.t, s->step.before)) return end;
+        if (!look && evaluate(s, s->loop.step.t, s->loop.step.before)) return end;
     }
-    memcpy(s->guess, s->qdd, (size_t)s->nv * sizeof *s->guess);
+    memcpy(s->guess, s->loop.qdd, (size_t)s->nv * sizeof *s->guess);
     const double passage =
         soai_passage_find(s->strength[0][s->result->rows], 1.7 * longer, ahead, s);
     if (!(passage > 0)) return end;
-    s->ahead = s->step.t + passage;
+    s->ahead = s->loop.step.t + passage;
     int passes;
     const double step =
-        soai_passage_step(s->options->order, longer, end - s->step.t, passage, &passes);
+        soai_passage_step(s->options->order, longer, end - s->loop.step.t, passage, &passes);
     if (passes) {
         *length = step;
         s->relief = fmin(relief * s->mercy, raised(s) / s->options->relative_tolerance);
     }
-    return passes || step < h ? s->step.t + step : end;
+    return passes || step < h ? s->loop.step.t + step : end;
 }
 
 /* Restores the last good state for a step of length h. Returns 0 if h is too short. */
 static int again(sim *s, double h) {
-    const int flag = soai_stepper_back(&s->step);
+    const int flag = soai_stepper_back(&s->loop.step);
     s->planned = h;
-    return flag == ARK_SUCCESS && h > 1e-12 * (1 + fabs(s->step.t)) &&
-           ARKStepSetInitStep(s->step.ark, h) == ARK_SUCCESS;
+    return flag == ARK_SUCCESS && h > 1e-12 * (1 + fabs(s->loop.step.t)) &&
+           ARKStepSetInitStep(s->loop.step.ark, h) == ARK_SUCCESS;
 }
 
-/* Integrates from s->step.t to `end`; reports each step if no samples are requested. */
-static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
-    int tries = 0;
-    while (!*stop && end - s->step.t > 1e-14 * (1 + fabs(end))) {
-        soai_stepper_mark(&s->step);
-        double h = s->planned, limit = end, passing = 0;
-        if (h > 0 || (ARKStepGetCurrentStep(s->step.ark, &h) == ARK_SUCCESS && h > 0))
+/* One try of a step of about h, or of exactly `passing` if that is positive, not beyond `limit`. */
+static int try_step(sim *s, double limit, double passing) {
+    soai_stepper *step = &s->loop.step;
+    const int most = passing > 0 ? ERROR_FAILS_PASSING : ERROR_FAILS;
+    s->fresh = 1;
+    if (passing > 0 && !again(s, passing)) return ARK_ERR_FAILURE;
+    const int flag = ARKStepSetMaxErrTestFails(step->ark, most);
+    return flag == ARK_SUCCESS ? soai_stepper_step(step, limit) : flag;
+}
+
+/* Prepares the next try after a step of `length` failed. Returns 0 if there is none. */
+static int try_again(sim *s, double length, int numerically, int tries) {
+    double factor = numerically ? 0.7 : pow(0.25, tries);
+    ++s->result->retries;
+    /* Shorter steps would only come closer to the singularity. */
+    if (numerically && tries % 2 == 0) {
+        s->mercy *= 8;
+        factor = 1;
+    }
+    return s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor);
+}
+
+static soa_status take_step(void *user, double end, int *flag, soa_report *report) {
+    sim *s = user;
+    soai_stepper *step = &s->loop.step;
+    double passing = 0;
+    for (int tries = 1;; ++tries) {
+        double h = s->planned, limit = end;
+        passing = 0;
+        if (h > 0 || (ARKStepGetCurrentStep(step->ark, &h) == ARK_SUCCESS && h > 0))
             limit = passage_stop(s, h, end, &passing);
         if (h > 0 && s->ahead <= end && s->options->order < PASSING_ORDER)
             return soai_report(
                 report, SOA_E_SINGULAR, -1, 0,
                 "simulation stopped at t = %.9g s: a singular configuration lies ahead, at about "
-                "%.6g s "
-                "(\"%s\" is the weakest); steps of order %d or more pass over it",
-                s->step.t, s->ahead,
-                s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest) : "?",
-                PASSING_ORDER);
-        s->fresh = 1;
-        int flag = passing > 0 && !again(s, passing) ? ARK_ERR_FAILURE
-                                                     : ARKStepSetStopTime(s->step.ark, limit);
+                "%.6g s (\"%s\" is the weakest); steps of order %d or more pass over it",
+                step->t, s->ahead, weakest(s), PASSING_ORDER);
+        *flag = try_step(s, limit, passing);
         /* When passing, after one failure we choose the step ourselves. */
-        if (flag == ARK_SUCCESS) flag = ARKStepSetMaxErrTestFails(s->step.ark, passing > 0 ? 1 : 7);
-        if (flag == ARK_SUCCESS)
-            flag = ARKStepEvolve(s->step.ark, limit, s->step.y, &s->step.t, ARK_ONE_STEP);
-        const int failed = flag == ARK_POSTPROCESS_STEP_FAIL || flag == ARK_UNREC_RHSFUNC_ERR;
-        if ((failed || (flag == ARK_ERR_FAILURE && passing > 0)) && ++tries <= RETRIES) {
-            double length;
-            if (passing > 0) {
-                length = passing;
-            } else {
-                length = fmin(h > 0 ? h : INFINITY, limit - s->step.t_before);
-            }
-            ++s->result->retries;
-            double factor = failed ? pow(0.25, tries) : 0.7;
-            /* Shorter steps would only come closer to the singularity. */
-            if (!failed && tries % 2 == 0) {
-                s->mercy *= 8;
-                factor = 1;
-            }
-            if (s->mercy * s->options->relative_tolerance < raised(s) && again(s, length * factor))
-                continue;
-        }
-        if (flag < 0) return explain(s, SOA_OK, flag, report);
-        const int against = flag == ARK_ROOT_RETURN ? -1 : overdue(s);
-        if (flag == ARK_ROOT_RETURN || against >= 0) {
-            double when = s->step.t, reached = s->step.t;
-            if (flag == ARK_ROOT_RETURN) {
-                ARKStepGetRootInfo(s->step.ark, s->step.found);
-                ARKStepGetCurrentTime(s->step.ark, &reached);
-            } else {
-                memset(s->step.found, 0, 2 * (size_t)s->rub.count * sizeof *s->step.found);
-                s->step.found[2 * against] = -1;
-                when = s->step.t_before;
-            }
-            soa_status status = event(s, when, reached, &flag);
-            if (status || flag < 0) return explain(s, status, flag, report);
-            if (s->step.t - s->last_event > 1e-12 * (1 + fabs(s->step.t))) s->crowd = 0;
-            s->last_event = s->step.t;
-            if (++s->crowd > CROWD * s->rub.count) {
-                int which = 0;
-                while (which < s->rub.count - 1 && !s->step.found[2 * which] &&
-                       !s->step.found[2 * which + 1])
-                    ++which;
-                return soai_report(
-                    report, SOA_E_NO_CONVERGENCE, -1, 0,
-                    "simulation stopped at t = %.9g s: joint %.60s sticks and slips without end",
-                    s->step.t, soai_rubbing_name(&s->rub, which));
-            }
-        }
-        if (s->relief > s->result->relief) s->result->relief = s->relief;
-        tries = 0;
-        s->planned = 0;
-        s->mercy = 1;
-        s->result->passages += passing > 0;
-        if (++s->result->steps > s->options->max_steps)
-            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                               "simulation stopped at t = %.9g s: more than %ld steps", s->step.t,
-                               s->options->max_steps);
-        /* Possibly creeping towards a singularity. */
-        if (s->result->steps % LOOK_BACK == 0) {
-            if (s->step.t - s->t_mark < 1e-7 * s->options->duration)
-                return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                                   "simulation stopped at t = %.9g s: the last %d steps went only "
-                                   "%.2g s (\"%s\" is the "
-                                   "weakest constraint)",
-                                   s->step.t, LOOK_BACK, s->step.t - s->t_mark,
-                                   s->last.weakest >= 0
-                                       ? soa_constraints_name(s->constraints, s->last.weakest)
-                                       : "none");
-            s->t_mark = s->step.t;
-        }
-        if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
-        soa_status status = show(s);
-        if (status) return explain(s, status, 0, report);
-        const double off = fabs(s->result->balance), scale = s->result->energy_scale;
-        /* The second bound: a machine at rest may be off by rounding error. */
-        if (off > fmax(1e-3, 1e5 * s->options->relative_tolerance) * scale &&
-            off > 1e-12 * fabs(s->result->potential) + 1e-10 * soa_model_mass(s->model))
-            return soai_report(
-                report, SOA_E_NO_CONVERGENCE, -1, 0,
-                "simulation stopped at t = %.9g s: the energy balance is off by %.2g of %.2g J (a "
-                "singular "
-                "configuration lost, or torques that jump; \"%s\" is the weakest constraint)",
-                s->step.t, off, scale,
-                s->last.weakest >= 0 ? soa_constraints_name(s->constraints, s->last.weakest)
-                                     : "none");
-        if (!(s->options->sample_time > 0)) tell(s, stop);
+        const int inaccurate = *flag == ARK_ERR_FAILURE && passing > 0;
+        const int failed = *flag == ARK_POSTPROCESS_STEP_FAIL || *flag == ARK_UNREC_RHSFUNC_ERR;
+        if ((!failed && !inaccurate) || tries > RETRIES) break;
+        double length = passing;
+        if (!(passing > 0)) length = fmin(h > 0 ? h : INFINITY, limit - step->t_before);
+        if (!try_again(s, length, inaccurate, tries)) break;
     }
+    if (*flag < 0) return SOA_OK;
+    s->result->relief = fmax(s->result->relief, s->relief);
+    s->result->passages += passing > 0;
+    s->planned = 0;
+    s->mercy = 1;
     return SOA_OK;
 }
 
-/* Finds the damping of each degree of freedom, which coordinates are angles, and what has
- * friction. */
-static soa_status survey(sim *s, soa_report *report) {
-    soa_body_info info;
-    soai_losses(s->model, s->damping, NULL, NULL);
-    for (int b = 1; b <= soa_model_body_count(s->model); ++b) {
-        soa_status status = soa_model_body(s->model, b, &info);
-        if (status) return soai_report(report, status, b, 0, "%s", soa_status_text(status));
-        for (int i = 0; i < info.nq; ++i)
-            s->angle[info.q_index + i] =
-                (char)(info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
-                       info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && i == 0) ||
-                       (info.type == SOA_PLANAR && i == 2));
-    }
+/* --- the start -------------------------------------------------------------------------------- */
+/* Finds which coordinates are angles, which joints need their turns, and what has friction. */
+static soa_status survey(sim *s) {
+    soai_mark_angles(s->model, s->angle);
     for (int i = 0, seen = 0; seen < soa_constraints_count(s->constraints); ++i) {
         soa_constraint_def def;
         if (soa_constraints_get_def(s->constraints, i, &def)) continue;
@@ -605,88 +556,102 @@ static soa_status survey(sim *s, soa_report *report) {
         for (int j = 0; j < SOA_RATIO_TERMS; ++j)
             s->counts |= def.kind == SOA_RATIO && def.coordinate[j] < 0;
     }
-    soa_status status = soai_rubbing_init(&s->rub, s->constraints, s->work);
-    return status ? soai_report(report, status, -1, 0, "%s", soa_status_text(status)) : SOA_OK;
+    return soai_rubbing_init(&s->rub, s->constraints, s->work);
 }
 
-static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
-    const soa_closed_sim_options *o = s->options;
-    int stop = 0;
+static soa_status prepare(void *user, soa_report *report) {
+    sim *s = user;
+    soai_stepper *step = &s->loop.step;
     double off = 0;
-    soa_status status = survey(s, report);
-    if (status) return status;
-    memcpy(s->step.data, q, (size_t)s->nq * sizeof *q);
-    if (v) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof *v);
-    s->step.t = s->t_mark = o->start;
+    s->work = s->loop.work;
+    s->t_mark = step->t;
+    soa_status status = survey(s);
+    if (status) return soai_report(report, status, -1, 0, "%s", soa_status_text(status));
+    s->loop.events = 2 * s->rub.count;
     /* NaN and wrong quaternions are refused, not repaired. */
-    status = soa_kinematics(s->model, s->work, q, v, NULL);
+    status = soa_kinematics(s->model, s->work, step->data, step->data + s->nq, NULL);
     if (status) {
-        s->step.body = soa_work_failed_body(s->work);
+        step->fault.body = soa_work_failed_body(s->work);
         return explain(s, status, 0, report);
     }
     /* Measure at zero speed how far the loops are open. */
-    memcpy(s->step.before, s->step.data, (size_t)s->nq * sizeof *q);
-    const char *name = worst(s, s->step.t, s->step.before, 0, &off);
-    if (off > 1e-3)
+    memcpy(step->before, step->data, (size_t)s->nq * sizeof *step->data);
+    const char *name = worst(s, step->t, step->before, 0, &off);
+    if (off > open_most)
         return soai_report(
             report, SOA_E_INCONSISTENT, -1, 0,
             "the start does not obey \"%s\", which is off by %.3g: assemble it first", name, off);
-    s->step.status = status = project(s, s->step.t, s->step.data);
-    if (!status) status = show(s);
-    /* Coordinates that move slide; those at rest are divided into stuck and sliding ones. */
+    step->fault.status = status = project(s, step->t, step->data);
+    return status ? explain(s, status, 0, report) : SOA_OK;
+}
+
+/* Coordinates that move slide; those at rest are divided into stuck and sliding ones. */
+static soa_status begin(void *user) {
+    sim *s = user;
+    soai_stepper *step = &s->loop.step;
+    soa_status status = SOA_OK;
     for (int k = 0; k < s->rub.count; ++k)
         s->rub.list[k].mode = SOAI_UP;
-    if (!status && s->rub.count &&
-        !(s->step.status = status = soai_rubbing_at(&s->rub, s->q, s->step.data + s->nq))) {
+    if (s->rub.count &&
+        !(step->fault.status = status = soai_rubbing_at(&s->rub, s->loop.q, step->data + s->nq))) {
         soai_rubbing_gather(&s->rub, at_rest);
         s->fresh = s->loose = 1; /* finds the initial rank */
-        if (!(s->step.status = status = evaluate(s, s->step.t, s->step.data))) status = regroup(s);
+        if (!(step->fault.status = status = evaluate(s, step->t, step->data))) status = regroup(s);
         s->projecting = 0;
     }
-    s->step.watching = 1;
-    s->last_event = -INFINITY;
     s->fresh = 1;
-    if (!status && (s->step.status = status = evaluate(s, s->step.t, s->step.data)))
+    if (!status && (step->fault.status = status = evaluate(s, step->t, step->data)))
         s->projecting = 0;
-    if (status) return explain(s, status, 0, report);
-    tell(s, &stop);
     s->result->drift_worst = 0; /* the drift of the caller's state does not count */
-    const soai_step_plan plan = {.rate = derivative,
-                                 .after = after_step,
-                                 .weights = weights,
-                                 .watch = watch,
-                                 .events = 2 * s->rub.count,
-                                 .order = o->order,
-                                 .max_step = o->max_step};
-    const int flag = soai_stepper_start(&s->step, &plan, s);
-    if (flag != ARK_SUCCESS) return explain(s, SOA_OK, flag, report);
-    const double last = o->start + o->duration;
-    for (long k = 1; !stop && last - s->step.t > 1e-14 * (1 + fabs(last)); ++k) {
-        double end = o->sample_time > 0 ? o->start + (double)k * o->sample_time : last;
-        if (end > last - 1e-12 * o->duration) end = last;
-        if ((status = advance(s, end, &stop, report))) return status;
-        if (o->sample_time > 0) tell(s, &stop);
-    }
-    return SOA_OK;
+    return status;
 }
+
+static const soai_mechanism closed_machine = {.losses = 1,
+                                              .energy_by_step = 1,
+                                              .prepare = prepare,
+                                              .begin = begin,
+                                              .accelerate = accelerate,
+                                              .power = power,
+                                              .shorter_helps = shorter_helps,
+                                              .energy = energy,
+                                              .step = take_step,
+                                              .after_step = after_step,
+                                              .weights = weights,
+                                              .watch = watch,
+                                              .overdue = overdue,
+                                              .refine = refine,
+                                              .react = react,
+                                              .crowded = crowded,
+                                              .record = record,
+                                              .check = check,
+                                              .show = show,
+                                              .explain = explain};
 
 soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *v,
                                const soa_closed_sim_options *options, soa_closed_sim_result *result,
                                soa_report *report) {
+    soai_report_reset(report);
     const soa_closed_sim_options plain = soa_closed_sim_options_default();
     if (!options) options = &plain;
     if (!constraints || !q || !result)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "soa_closed_simulate: constraints, q and result are needed");
     const soa_closed_sim_options *o = options;
-    soa_status status = soai_check_span(o->start, o->duration, o->sample_time, report);
-    if (!status)
-        status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order,
-                                  o->max_step, report);
-    if (status) return status;
-    const double begin = soai_seconds();
+    const soai_loop_settings settings = {.start = o->start,
+                                         .duration = o->duration,
+                                         .sample_time = o->sample_time,
+                                         .relative = o->relative_tolerance,
+                                         .absolute = o->absolute_tolerance,
+                                         .max_step = o->max_step,
+                                         .order = o->order,
+                                         .max_steps = o->max_steps,
+                                         .torque = o->torque,
+                                         .torque_user = o->torque_user};
+    soa_status status = soai_loop_check(&settings, report);
+    if (status) return soai_report_end(report, status);
     memset(result, 0, sizeof *result);
     result->relief = 1;
+    result->rows = soa_constraints_row_count(constraints);
     const soa_model *model = soa_constraints_model(constraints);
     sim s = {.constraints = constraints,
              .model = model,
@@ -698,37 +663,28 @@ soa_status soa_closed_simulate(soa_constraints *constraints, double *q, double *
              .mercy = 1,
              .ahead = NAN,
              .strength_time = {-INFINITY, -INFINITY}};
-    result->rows = soa_constraints_row_count(constraints);
-    const size_t nq = (size_t)s.nq, nv = (size_t)s.nv;
-    s.numbers = calloc(5 * nv + nq + 2 * ((size_t)result->rows + 1), sizeof *s.numbers);
+    const size_t nq = (size_t)s.nq, nv = (size_t)s.nv, rows = (size_t)result->rows;
+    status = soai_loop_open(&s.loop, &closed_machine, &s, model, &settings);
+    s.numbers = calloc(2 * nv + 2 * (rows + 1), sizeof *s.numbers);
     s.angle = calloc(nq + 1, 1);
-    if (!s.numbers || !s.angle) status = SOA_E_MEMORY;
-    if (!status) {
-        s.damping = s.numbers;
-        s.tau = s.damping + nv;
-        s.qdd = s.tau + nv;
-        s.guess = s.qdd + nv;
-        s.applied = s.guess + nv;
-        s.q = s.applied + nv;
-        s.strength[0] = s.q + nq;
-        s.strength[1] = s.strength[0] + result->rows + 1;
-        status = soa_work_create(model, &s.work);
-    }
-    if (!status) status = soai_stepper_open(&s.step, s.nq + s.nv + 2);
+    if (!status && (!s.numbers || !s.angle)) status = SOA_E_MEMORY;
     if (status) {
         soai_report(report, status, -1, 0, "soa_closed_simulate: %s", soa_status_text(status));
     } else {
-        status = run(&s, q, v, report);
-        if (!status) {
-            memcpy(q, s.step.data, nq * sizeof *q);
-            if (v) memcpy(v, s.step.data + nq, nv * sizeof *v);
-        }
+        s.tau = s.numbers;
+        s.guess = s.tau + nv;
+        s.strength[0] = s.guess + nv;
+        s.strength[1] = s.strength[0] + rows + 1;
+        status = soai_loop_run(&s.loop, q, v, report);
+        result->steps = s.loop.steps;
     }
-    soai_stepper_close(&s.step, &result->rejected);
+    if (!status) {
+        memcpy(q, s.loop.step.data, nq * sizeof *q);
+        if (v) memcpy(v, s.loop.step.data + nq, nv * sizeof *v);
+    }
     soai_rubbing_release(&s.rub);
-    soa_work_free(s.work);
+    soai_loop_close(&s.loop, &result->rejected, &result->wall_time);
     free(s.numbers);
     free(s.angle);
-    result->wall_time = soai_seconds() - begin;
-    return status;
+    return soai_report_end(report, status);
 }

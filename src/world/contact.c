@@ -346,7 +346,7 @@ static soa_status press(soa_world *w, soai_touch *t, const double y[]) {
     return SOA_OK;
 }
 
-static int wanted(void *user, int i, int j) {
+static bool wanted(void *user, int i, int j) {
     const soa_world *w = user;
     return w->meeting_of[i * w->solid_count + j] >= 0;
 }

@@ -848,7 +848,7 @@ static soa_coordination coordination_of(const law *l, const action_memory *m) {
         ask.grasp[k] = m->grasp[k];
         ask.share[k] = k ? (1 - a->share) / (a->hand_count - 1) : a->share;
     }
-    ask.has_grasp = 1;
+    ask.has_grasp = true;
     if (l->turning_grasp) ask.couple_length = no_couples;
     for (int k = 0; k < 6; ++k) {
         ask.stiffness[k] = a->stiffness[k / 3];
@@ -1043,7 +1043,7 @@ soa_status soai_control(soa_world *w, soa_report *report) {
                            soa_status_text(s));
     if (!c) return w->torque_fn ? ask_caller(w, report) : SOA_OK;
     memory *m = memory_of(w);
-    int changed = 0;
+    bool changed = false;
     c->q = soai_seen_q(w);
     c->v = soai_seen_v(w);
     if (!m->started) {

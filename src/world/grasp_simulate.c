@@ -1,22 +1,22 @@
-/* grasp_simulate.c  time integration of arms that hold an object: friction cones as events,
- * contacts that close and open.
+/* grasp_simulate.c  motion of arms that hold an object: friction cones as events, contacts that
+ * close and open. A mechanism of time_loop.h.
  *
- * state    y = [q, v, supplied, dissipated], as in closed_simulate.c.
+ * state    y = [q, v, supplied, dissipated]
  * step     ARKODE's, with vdot from soa_grasp_fd. Afterwards the constraints of the contacts
  *          (soa_grasp_contact_constraints) project q and v.
- * events   The margin of a one-sided contact falls through zero (RK88-II appendix A). ARKODE's root
- *          finder sees it on its interpolant, the step is repeated to end there, and the time is
+ * events   The margin of a one-sided contact falls through zero (RK88-II appendix A). The time is
  *          refined by secants of the margin.
  * changes  end a step. A contact that closes changes v by the impulse of soa_grasp_impulse. */
 #include "../base/base_internal.h"
-#include "joint_friction.h"
-#include "stepper.h"
+#include "time_loop.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CONTACTS = 2000 }; /* as in soa_grasp_size */
+/* A contact that is on is closed: its gap is at most this, in m or rad. */
+static const double gap_most = 1e-3;
 
 typedef struct contact {
     int number;        /* number in the grasp */
@@ -25,6 +25,7 @@ typedef struct contact {
 } contact;
 
 typedef struct sim {
+    soai_time_loop loop;
     soa_grasp *grasp;
     const soa_model *model;
     const soa_grasp_sim_options *options;
@@ -32,11 +33,11 @@ typedef struct sim {
     soa_constraints *constraints;
     int nq, nv, count; /* count: all contacts, on or off */
     contact *list;
-    double *damping, *tau, *qdd, *q, *force, *margin;
+    double *force, *margin; /* 6 and 1 for each contact */
     soa_contact_check *checks;
     double *numbers;
-
-    soai_stepper step; /* y = [q, v, supplied, dissipated] */
+    int next_change;             /* index of the first change not yet made */
+    double secant_t, secant_gap; /* of the last refinement of an event: time, margin */
     double error[2];
     soa_grasp_sim_result *result;
 } sim;
@@ -55,54 +56,36 @@ soa_grasp_sim_options soa_grasp_sim_options_default(void) {
 
 /* --- functions called by the integrator ------------------------------------------------------- */
 /* Computes vdot and the contact forces at (t, y). */
-static soa_status evaluate(sim *s, double t, const double *y) {
-    const double *v = y + s->nq;
-    memcpy(s->q, y, (size_t)s->nq * sizeof *y);
-    memset(s->tau, 0, (size_t)s->nv * sizeof *s->tau);
-    soa_status status = soa_q_normalise(s->model, s->q);
-    if (!status && s->options->torque)
-        status = s->options->torque(s->options->torque_user, t, s->q, v, s->tau);
+static soa_status evaluate(void *user, double t, const double *y) {
+    sim *s = user;
+    soai_time_loop *l = &s->loop;
+    soa_status status = soai_loop_look(l, t, y);
+    const soa_input input = {.q = l->q, .v = y + s->nq, .tau = l->applied};
     ++s->result->evaluations;
     if (!status)
-        status = soa_grasp_fd(s->grasp, s->work, &s->options->grasp,
-                              &(soa_input){.q = s->q, .v = v, .tau = s->tau}, s->qdd, s->force,
-                              NULL, NULL);
-    if (status) s->step.body = soa_work_failed_body(s->work);
+        status = soa_grasp_fd(s->grasp, s->work, &s->options->grasp, &input, l->qdd, s->force, NULL,
+                              NULL);
+    if (status) l->step.fault.body = soa_work_failed_body(s->work);
     return status;
 }
-static int derivative(realtype t, N_Vector y_vector, N_Vector rate_vector, void *user) {
-    sim *s = user;
-    const double *y = N_VGetArrayPointer(y_vector), *v = y + s->nq;
-    double *rate = N_VGetArrayPointer(rate_vector), *energy = rate + s->nq + s->nv;
-    s->step.status = evaluate(s, t, y);
-    if (!s->step.status) s->step.status = soa_q_rate(s->model, s->q, v, rate);
-    /* 1: a shorter step may succeed. */
-    if (s->step.status) return s->step.status == SOA_E_ARGUMENT ? -1 : 1;
-    memcpy(rate + s->nq, s->qdd, (size_t)s->nv * sizeof *rate);
-    energy[0] = energy[1] = 0;
-    for (int i = 0; i < s->nv; ++i) {
-        energy[0] += s->tau[i] * v[i];
-        energy[1] += s->damping[i] * v[i] * v[i];
-    }
-    return 0;
+static int shorter_helps(soa_status status) {
+    return status != SOA_E_ARGUMENT;
 }
-static int after_step(realtype t, N_Vector y_vector, void *user) {
+static soa_status after_step(void *user, double t, double *y) {
     sim *s = user;
-    double *y = N_VGetArrayPointer(y_vector);
-    s->step.body = -1;
-    ++s->result->projections;
-    s->step.status = soa_q_normalise(s->model, y);
-    if (!s->step.status)
-        s->step.status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
-    s->result->position_error = fmax(s->result->position_error, s->error[0]);
-    s->result->rate_error = fmax(s->result->rate_error, s->error[1]);
-    return s->step.status ? -1 : 0;
+    soa_grasp_sim_result *r = s->result;
+    ++r->projections;
+    soa_status status = soa_q_normalise(s->model, y);
+    if (!status) status = soa_closed_project(s->constraints, s->work, t, y, y + s->nq, s->error);
+    r->position_error = fmax(r->position_error, s->error[0]);
+    r->rate_error = fmax(r->rate_error, s->error[1]);
+    return status;
 }
 /* Margins of all contacts at (t, y); 1 for those that cannot open. */
 static soa_status margins(sim *s, double t, const double *y) {
     soa_status status = evaluate(s, t, y);
     if (!status)
-        status = soa_grasp_check_contacts(s->grasp, s->work, s->q, s->force, s->checks, NULL);
+        status = soa_grasp_check_contacts(s->grasp, s->work, s->loop.q, s->force, s->checks, NULL);
     for (int i = 0; i < s->count && !status; ++i) {
         int index = -1;
         s->margin[i] = 1;
@@ -113,20 +96,14 @@ static soa_status margins(sim *s, double t, const double *y) {
     }
     return status;
 }
-static int watch(realtype t, N_Vector y, realtype *g, void *user) {
+static soa_status watch(void *user, double t, const double *y, double *g) {
     sim *s = user;
-    for (int i = 0; i < s->count; ++i)
-        g[i] = 1;
-    if (!s->step.watching) return 0;
-    if ((s->step.status = margins(s, t, N_VGetArrayPointer(y)))) return -1;
-    memcpy(g, s->margin, (size_t)s->count * sizeof *g);
-    return 0;
+    const soa_status status = margins(s, t, y);
+    if (!status) memcpy(g, s->margin, (size_t)s->count * sizeof *g);
+    return status;
 }
 /* --- events and changes ----------------------------------------------------------------------- */
-static soa_status explain(sim *s, soa_status status, int flag, soa_report *report) {
-    return soai_stepper_explain(&s->step, s->model, status, flag, report);
-}
-static void turn(sim *s, int i, int on) {
+static void turn(sim *s, int i, bool on) {
     soa_grasp_switch(s->grasp, s->list[i].number, on);
     for (int k = 0; k < 2; ++k)
         if (s->list[i].constraint[k] >= 0)
@@ -143,16 +120,17 @@ static soa_contact_event nearest(const soa_contact_def *d, const soa_contact_che
     return SOA_CONTACT_BREAKS;
 }
 /* Asks the caller what to do about contact i, whose check is up to date. */
-static void ask(sim *s, int i, int *stop) {
+static void ask(sim *s, int i) {
     int index = -1;
     soa_contact_def def;
     soa_grasp_sim_result *r = s->result;
+    soai_time_loop *l = &s->loop;
     soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL);
     if (!soa_grasp_get_contact(s->grasp, s->list[i].number, &def) &&
         s->checks[index].event == SOA_CONTACT_HOLDS)
         s->checks[index].event = nearest(&def, s->checks + index);
-    const soa_grasp_event event = {s->step.t, s->list[i].number, s->checks + index, s->q,
-                                   s->step.data + s->nq};
+    const soa_grasp_event event = {l->step.t, s->list[i].number, s->checks + index, l->q,
+                                   l->step.data + s->nq};
     const soa_grasp_answer answer =
         s->options->event ? s->options->event(s->options->event_user, &event) : SOA_GRASP_STOP;
     ++r->events;
@@ -161,55 +139,67 @@ static void ask(sim *s, int i, int *stop) {
     r->last.q = r->last.v = NULL;
     r->last_event = s->checks[index].event;
     if (answer == SOA_GRASP_RELEASE) {
-        turn(s, i, 0);
+        turn(s, i, false);
         ++r->releases;
     } else if (answer == SOA_GRASP_IGNORE) {
         s->list[i].ignored = 1;
     } else {
-        *stop = r->stopped = 1;
+        l->stop = r->stopped = true;
     }
 }
 /* Handles the contacts whose margin is used up at the present state, the worst first. `first`: one
  * that has just reached zero, or -1. */
-static soa_status settle(sim *s, int first, int *stop) {
-    while (!*stop) {
-        soa_status status = margins(s, s->step.t, s->step.data);
+static soa_status settle(sim *s, int first) {
+    while (!s->loop.stop) {
+        soa_status status = margins(s, s->loop.step.t, s->loop.step.data);
         if (status) return status;
         int worst = first;
         for (int i = 0; i < s->count && first < 0; ++i)
             if (s->margin[i] < 0 && (worst < 0 || s->margin[i] < s->margin[worst])) worst = i;
         if (worst < 0) return SOA_OK;
-        ask(s, worst, stop);
+        ask(s, worst);
         first = -1;
     }
     return SOA_OK;
 }
-static soa_status event(sim *s, double when, double reached, int *flag, int *stop) {
-    int first = -1;
-    double t0 = s->step.t_before, m0;
-    for (int i = 0; i < s->count && first < 0; ++i)
-        if (s->step.found[i]) first = i;
-    soa_status status = margins(s, t0, s->step.before);
-    if (status) return status;
-    m0 = s->margin[first];
-    for (int round = 0; round < 5; ++round) {
-        if ((*flag = soai_stepper_again(&s->step, when)) != ARK_SUCCESS) return s->step.status;
-        if ((status = margins(s, s->step.t, s->step.data))) return status;
-        const double m1 = s->margin[first], better = when - m1 * (when - t0) / (m1 - m0);
-        if (!(better > s->step.t_before && better < reached) ||
-            fabs(better - when) <= 1e-14 * (1 + fabs(when)))
-            break;
-        t0 = when;
-        m0 = m1;
-        when = better;
+/* The contact whose event was found. */
+static int first_found(const sim *s) {
+    for (int i = 0; i < s->count; ++i)
+        if (s->loop.step.found[i]) return i;
+    return -1;
+}
+static soa_status refine(void *user, int round, double *when) {
+    sim *s = user;
+    const soai_stepper *step = &s->loop.step;
+    const int first = first_found(s);
+    soa_status status = SOA_OK;
+    if (round == 0) {
+        s->secant_t = step->t_before;
+        status = margins(s, s->secant_t, step->before);
+        s->secant_gap = s->margin[first];
     }
-    status = settle(s, first, stop);
-    if (!status) *flag = ARKStepReset(s->step.ark, s->step.t, s->step.y);
-    return status;
+    if (!status) status = margins(s, step->t, step->data);
+    if (status) return status;
+    const double t = *when, gap = s->margin[first];
+    *when -= gap * (t - s->secant_t) / (gap - s->secant_gap);
+    s->secant_t = t;
+    s->secant_gap = gap;
+    return SOA_OK;
+}
+static soa_status react(void *user) {
+    sim *s = user;
+    return settle(s, first_found(s));
+}
+static soa_status crowded(void *user, int event, soa_report *report) {
+    const sim *s = user;
+    return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
+                       "simulation stopped at t = %.9g s: contact %d ends without end",
+                       s->loop.step.t, s->list[event].number);
 }
 /* Switches a contact on or off at the present time. */
-static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) {
-    double *v = s->step.data + s->nq, before, after, potential;
+static soa_status make(sim *s, const soa_grasp_change *c, soa_report *report) {
+    soai_stepper *step = &s->loop.step;
+    double *q = step->data, *v = q + s->nq, before, after, potential;
     int i = 0, index = -1;
     while (i < s->count && s->list[i].number != c->contact)
         ++i;
@@ -217,109 +207,103 @@ static soa_status change(sim *s, const soa_grasp_change *c, soa_report *report) 
     if ((index >= 0) == (c->on != 0)) return SOA_OK;
     s->list[i].ignored = 0;
     if (!c->on) {
-        turn(s, i, 0);
+        turn(s, i, false);
         ++s->result->releases;
         return SOA_OK;
     }
     soa_contact_motion motion;
-    soa_status status = soa_q_normalise(s->model, s->step.data);
-    if (!status)
-        status = soa_grasp_contact_motion(s->grasp, s->work, s->step.data, v, c->contact, &motion);
-    if (status) return explain(s, status, 0, report);
-    if (!(motion.gap <= 1e-3))
+    soa_status status = soa_q_normalise(s->model, q);
+    if (!status) status = soa_grasp_contact_motion(s->grasp, s->work, q, v, c->contact, &motion);
+    if (status) return soai_loop_explain(&s->loop, status, 0, report);
+    if (!(motion.gap <= gap_most))
         return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
                            "contact %d is to close at t = %.9g s, but is open by %.3g (m or rad)",
-                           c->contact, s->step.t, motion.gap);
-    turn(s, i, 1);
-    status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data, NULL, s->error);
-    if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &before, &potential);
-    if (!status) status = soa_grasp_impulse(s->grasp, s->work, s->step.data, v, v, NULL);
-    if (!status) status = soa_energy(s->model, s->work, s->step.data, v, &after, &potential);
-    if (status) return explain(s, status, 0, report);
+                           c->contact, step->t, motion.gap);
+    turn(s, i, true);
+    status = soa_closed_project(s->constraints, s->work, step->t, q, NULL, s->error);
+    if (!status) status = soa_energy(s->model, s->work, q, v, &before, &potential);
+    if (!status) status = soa_grasp_impulse(s->grasp, s->work, q, v, v, NULL);
+    if (!status) status = soa_energy(s->model, s->work, q, v, &after, &potential);
+    if (status) return soai_loop_explain(&s->loop, status, 0, report);
     v[s->nv + 1] += before - after;
     s->result->lost += before - after;
     ++s->result->closures;
     return SOA_OK;
 }
 
-/* --- the whole motion ------------------------------------------------------------------------- */
-static soa_status show(sim *s, int first) {
-    soa_grasp_sim_result *r = s->result;
-    const double *v = s->step.data + s->nq, *energy = v + s->nv;
-    memcpy(s->q, s->step.data, (size_t)s->nq * sizeof *s->q);
-    soa_status status = soa_q_normalise(s->model, s->q);
-    if (!status) status = soa_energy(s->model, s->work, s->q, v, &r->kinetic, &r->potential);
-    if (status) return status;
-    r->t = s->step.t;
-    if (first) {
-        r->kinetic_start = r->kinetic;
-        r->potential_start = r->potential;
+static soa_status change(void *user, double *next, soa_report *report) {
+    sim *s = user;
+    const soa_grasp_sim_options *o = s->options;
+    soai_stepper *step = &s->loop.step;
+    const double now = step->t + 1e-12 * (1 + fabs(step->t));
+    const int first = s->next_change;
+    soa_status status = SOA_OK;
+    while (s->next_change < o->change_count && o->changes[s->next_change].t <= now) {
+        if ((status = make(s, o->changes + s->next_change, report))) return status;
+        ++s->next_change;
     }
-    r->supplied = energy[0];
-    r->dissipated = energy[1];
-    r->balance = (r->kinetic - r->kinetic_start) + (r->potential - r->potential_start) +
-                 r->dissipated - r->supplied;
-    r->balance_worst = fmax(r->balance_worst, fabs(r->balance));
-    r->energy_scale =
-        fmax(fmax(r->energy_scale, r->kinetic), fabs(r->potential - r->potential_start));
-    r->energy_scale = fmax(fmax(r->energy_scale, r->dissipated), fabs(r->supplied));
-    return SOA_OK;
+    if (s->next_change < o->change_count) *next = o->changes[s->next_change].t;
+    if (s->next_change == first) return SOA_OK;
+    status = settle(s, -1);
+    if (!status && ARKStepReset(step->ark, step->t, step->y) != ARK_SUCCESS)
+        status = SOA_E_NO_CONVERGENCE;
+    return status ? soai_loop_explain(&s->loop, status, 0, report) : SOA_OK;
 }
-static soa_status tell(sim *s, int *stop) {
+
+/* --- samples ---------------------------------------------------------------------------------- */
+static void record(void *user) {
+    sim *s = user;
     soa_grasp_sim_result *r = s->result;
-    const soa_status status = margins(s, s->step.t, s->step.data);
+    SOAI_RECORD_ENERGIES(r, &s->loop.energy);
+    r->dissipated = s->loop.energy.dissipated;
+    r->t = s->loop.step.t;
+    r->steps = s->loop.steps;
+}
+static soa_status show(void *user) {
+    sim *s = user;
+    const soai_time_loop *l = &s->loop;
+    const soai_energies *e = &l->energy;
+    soa_grasp_sim_result *r = s->result;
+    const soa_status status = margins(s, l->step.t, l->step.data);
     if (status) return status;
     const int contacts = soa_grasp_contact_count(s->grasp, NULL);
     for (int i = 0; i < contacts; ++i)
         if (s->checks[i].margin < r->margin_least) r->margin_least = s->checks[i].margin;
     if (!s->options->sample) return SOA_OK;
-    const soa_grasp_sample sample = {
-        s->step.t,   s->q,          s->step.data + s->nq, r->kinetic, r->potential,
-        r->supplied, r->dissipated, r->balance,           contacts,   s->force,
-        s->checks,   s->error[0],   s->error[1]};
-    if (s->options->sample(s->options->sample_user, &sample)) *stop = r->stopped = 1;
+    const soa_grasp_sample sample = {.t = l->step.t,
+                                     .q = l->q,
+                                     .v = l->step.data + s->nq,
+                                     .kinetic = e->kinetic,
+                                     .potential = e->potential,
+                                     .supplied = e->supplied,
+                                     .dissipated = e->dissipated,
+                                     .balance = e->balance,
+                                     .contacts = contacts,
+                                     .force = s->force,
+                                     .checks = s->checks,
+                                     .position_error = s->error[0],
+                                     .rate_error = s->error[1]};
+    if (s->options->sample(s->options->sample_user, &sample)) s->loop.stop = r->stopped = true;
     return SOA_OK;
 }
 
-/* Integrates from s->step.t to `end`. */
-static soa_status advance(sim *s, double end, int *stop, soa_report *report) {
-    while (!*stop && end - s->step.t > 1e-14 * (1 + fabs(end))) {
-        soai_stepper_mark(&s->step);
-        int flag = soai_stepper_step(&s->step, end);
-        if (flag < 0) return explain(s, SOA_OK, flag, report);
-        if (++s->result->steps > s->options->max_steps)
-            return soai_report(report, SOA_E_NO_CONVERGENCE, -1, 0,
-                               "simulation stopped at t = %.9g s: more than %ld steps", s->step.t,
-                               s->options->max_steps);
-        soa_status status = SOA_OK;
-        if (flag == ARK_ROOT_RETURN) {
-            double reached = s->step.t;
-            ARKStepGetRootInfo(s->step.ark, s->step.found);
-            ARKStepGetCurrentTime(s->step.ark, &reached);
-            status = event(s, s->step.t, reached, &flag, stop);
-            if (status || flag < 0) return explain(s, status, flag, report);
-        }
-        if (end - s->step.t <= 1e-14 * (1 + fabs(end))) s->step.t = end;
-        if ((status = show(s, 0))) return explain(s, status, 0, report);
-        if (!(s->options->sample_time > 0) && (status = tell(s, stop)))
-            return explain(s, status, 0, report);
-    }
-    return SOA_OK;
-}
-
-/* Makes the contacts constraints for the projection, and finds the damping of the joints. */
-static soa_status survey(sim *s, soa_report *report) {
+/* --- the start -------------------------------------------------------------------------------- */
+static soa_status refuse_friction(const soa_model *model, soa_report *report) {
     soa_body_info info;
-    soai_losses(s->model, s->damping, NULL, NULL);
-    soa_constraint_capacity room = {2 * s->count, 6 * s->count, 0};
-    for (int b = 1; b <= soa_model_body_count(s->model); ++b) {
-        if (soa_model_body(s->model, b, &info)) continue;
+    for (int b = 1; b <= soa_model_body_count(model); ++b) {
+        if (soa_model_body(model, b, &info)) continue;
         if (info.friction_positive > 0 || info.friction_negative > 0)
             return soai_report(
                 report, SOA_E_ARGUMENT, b, 0,
                 "joint %.60s has Coulomb friction; sticking is not modelled with grasps",
                 info.joint);
     }
+    return SOA_OK;
+}
+
+/* Makes the contacts constraints for the projection. */
+static soa_status constrain(sim *s, soa_report *report) {
+    const soa_constraint_capacity room = {2 * s->count, 6 * s->count, 0};
     soa_status status = soa_constraints_create(s->model, &room, &s->constraints);
     if (status) return soai_report(report, status, -1, 0, "%s", soa_status_text(status));
     for (int i = 0; i < s->count; ++i) {
@@ -338,104 +322,97 @@ static soa_status survey(sim *s, soa_report *report) {
         }
         if (status) return status;
     }
-    const soa_grasp_sim_options *o = s->options;
-    for (int k = 0; k < o->change_count; ++k) {
+    return SOA_OK;
+}
+
+static soa_status check_changes(const sim *s, soa_report *report) {
+    const soa_grasp_change *changes = s->options->changes;
+    for (int k = 0; k < s->options->change_count; ++k) {
         int i = 0;
-        while (i < s->count && s->list[i].number != o->changes[k].contact)
+        while (i < s->count && s->list[i].number != changes[k].contact)
             ++i;
-        if (i == s->count || !(fabs(o->changes[k].t) <= 1e9) ||
-            (k && o->changes[k].t < o->changes[k - 1].t))
+        const int late = k && changes[k].t < changes[k - 1].t;
+        if (i == s->count || !(fabs(changes[k].t) <= 1e9) || late)
             return soai_report(
                 report, SOA_E_ARGUMENT, -1, 0,
                 "change %d: contact %d at %g s: no such contact, or not in order of time", k,
-                o->changes[k].contact, o->changes[k].t);
+                changes[k].contact, changes[k].t);
     }
     return SOA_OK;
 }
 
-static soa_status run(sim *s, const double *q, const double *v, soa_report *report) {
-    const soa_grasp_sim_options *o = s->options;
-    int stop = 0, next = 0;
-    soa_status status = survey(s, report);
+static soa_status prepare(void *user, soa_report *report) {
+    sim *s = user;
+    soai_stepper *step = &s->loop.step;
+    double *q = step->data, *v = q + s->nq;
+    s->work = s->loop.work;
+    s->loop.events = s->count;
+    soa_status status = refuse_friction(s->model, report);
+    if (!status) status = constrain(s, report);
+    if (!status) status = check_changes(s, report);
     if (status) return status;
-    memcpy(s->step.data, q, (size_t)s->nq * sizeof *q);
-    if (v) memcpy(s->step.data + s->nq, v, (size_t)s->nv * sizeof *v);
-    s->step.t = o->start;
-    status = soa_kinematics(s->model, s->work, q, v, NULL);
-    if (status) {
-        s->step.body = soa_work_failed_body(s->work);
-        return explain(s, status, 0, report);
+    if ((status = soa_kinematics(s->model, s->work, q, v, NULL))) {
+        step->fault.body = soa_work_failed_body(s->work);
+        return soai_loop_explain(&s->loop, status, 0, report);
     }
-    for (int i = 0; i < s->count; ++i) {
+    for (int i = 0; i < s->count && !status; ++i) {
         soa_contact_motion motion;
         int index = -1;
         soa_grasp_contact_range(s->grasp, s->list[i].number, &index, NULL, NULL);
         status = soa_grasp_contact_motion(s->grasp, s->work, q, v, s->list[i].number, &motion);
-        if (status) return explain(s, status, 0, report);
-        if (index >= 0 && !(motion.gap <= 1e-3))
+        if (!status && index >= 0 && !(motion.gap <= gap_most))
             return soai_report(report, SOA_E_INCONSISTENT, -1, 0,
                                "contact %d is open by %.3g (m or rad) at the start",
                                s->list[i].number, motion.gap);
     }
-    status = soa_closed_project(s->constraints, s->work, s->step.t, s->step.data,
-                                s->step.data + s->nq, s->error);
-    if (!status) status = show(s, 1);
-    if (!status) status = settle(s, -1, &stop);
-    if (!status) status = tell(s, &stop);
-    if (status) return explain(s, status, 0, report);
-    s->step.watching = 1;
-    const soai_step_plan plan = {.rate = derivative,
-                                 .after = after_step,
-                                 .watch = watch,
-                                 .events = s->count,
-                                 .order = o->order,
-                                 .relative = o->relative_tolerance,
-                                 .absolute = o->absolute_tolerance,
-                                 .max_step = o->max_step};
-    const int flag = soai_stepper_start(&s->step, &plan, s);
-    if (flag != ARK_SUCCESS) return explain(s, SOA_OK, flag, report);
-    const double last = o->start + o->duration;
-    for (long k = 1; !stop && last - s->step.t > 1e-14 * (1 + fabs(last));) {
-        double sample = o->sample_time > 0 ? o->start + (double)k * o->sample_time : last;
-        if (sample > last - 1e-12 * o->duration) sample = last;
-        int changed = 0;
-        while (next < o->change_count &&
-               o->changes[next].t <= s->step.t + 1e-12 * (1 + fabs(s->step.t)) && !status) {
-            status = change(s, o->changes + next++, report);
-            changed = 1;
-        }
-        if (status) return status;
-        if (changed && (status = settle(s, -1, &stop))) return explain(s, status, 0, report);
-        if (changed && ARKStepReset(s->step.ark, s->step.t, s->step.y) != ARK_SUCCESS)
-            return explain(s, SOA_E_NO_CONVERGENCE, 0, report);
-        const int first = next < o->change_count && o->changes[next].t < sample;
-        if ((status = advance(s, first ? o->changes[next].t : sample, &stop, report)))
-            return status;
-        if (first || stop) continue;
-        ++k;
-        if (o->sample_time > 0 && (status = tell(s, &stop))) return explain(s, status, 0, report);
-    }
-    return SOA_OK;
+    if (!status) status = soa_closed_project(s->constraints, s->work, step->t, q, v, s->error);
+    return status ? soai_loop_explain(&s->loop, status, 0, report) : SOA_OK;
 }
+
+static soa_status begin(void *user) {
+    return settle(user, -1);
+}
+
+static const soai_mechanism grasping_arms = {.losses = 1,
+                                             .energy_by_step = 1,
+                                             .prepare = prepare,
+                                             .begin = begin,
+                                             .accelerate = evaluate,
+                                             .shorter_helps = shorter_helps,
+                                             .after_step = after_step,
+                                             .watch = watch,
+                                             .refine = refine,
+                                             .react = react,
+                                             .crowded = crowded,
+                                             .change = change,
+                                             .record = record,
+                                             .show = show};
 
 soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v,
                               const soa_grasp_sim_options *options, soa_grasp_sim_result *result,
                               soa_report *report) {
+    soai_report_reset(report);
     const soa_grasp_sim_options plain = soa_grasp_sim_options_default();
     if (!options) options = &plain;
     if (!grasp || !q || !result)
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "soa_grasp_simulate: grasp, q and result are needed");
     const soa_grasp_sim_options *o = options;
-    soa_status status = soai_check_span(o->start, o->duration, o->sample_time, report);
-    if (!status)
-        status = soai_check_steps(o->relative_tolerance, o->absolute_tolerance, o->order,
-                                  o->max_step, report);
+    const soai_loop_settings settings = {.start = o->start,
+                                         .duration = o->duration,
+                                         .sample_time = o->sample_time,
+                                         .relative = o->relative_tolerance,
+                                         .absolute = o->absolute_tolerance,
+                                         .max_step = o->max_step,
+                                         .order = o->order,
+                                         .max_steps = o->max_steps,
+                                         .torque = o->torque,
+                                         .torque_user = o->torque_user};
+    soa_status status = soai_loop_check(&settings, report);
     if (!status && (o->change_count < 0 || (o->change_count && !o->changes)))
         status = soai_report(report, SOA_E_ARGUMENT, -1, 0, "%d changes, but none given",
                              o->change_count);
-    if (status) return status;
-    const double begin = soai_seconds();
+    if (status) return soai_report_end(report, status);
     memset(result, 0, sizeof *result);
     result->margin_least = INFINITY;
     result->last.contact = -1;
@@ -449,37 +426,29 @@ soa_status soa_grasp_simulate(soa_grasp *grasp, double *q, double *v,
     for (int i = 0; i < MOST_CONTACTS; ++i)
         s.count += !soa_grasp_get_contact(grasp, i, NULL);
     const size_t nq = (size_t)s.nq, nv = (size_t)s.nv, n = (size_t)s.count;
+    status = soai_loop_open(&s.loop, &grasping_arms, &s, model, &settings);
     s.list = calloc(n + 1, sizeof *s.list);
     s.checks = calloc(n + 1, sizeof *s.checks);
-    s.numbers = calloc(3 * nv + nq + 7 * n + 1, sizeof *s.numbers);
-    if (!s.list || !s.checks || !s.numbers) status = SOA_E_MEMORY;
-    if (!status) {
-        s.damping = s.numbers;
-        s.tau = s.damping + nv;
-        s.qdd = s.tau + nv;
-        s.force = s.qdd + nv;
-        s.margin = s.force + 6 * n;
-        s.q = s.margin + n;
-        for (int i = 0, k = 0; i < MOST_CONTACTS; ++i)
-            if (!soa_grasp_get_contact(grasp, i, NULL)) s.list[k++].number = i;
-        status = soa_work_create(model, &s.work);
-    }
-    if (!status) status = soai_stepper_open(&s.step, s.nq + s.nv + 2);
+    s.numbers = calloc(7 * n + 1, sizeof *s.numbers);
+    if (!status && (!s.list || !s.checks || !s.numbers)) status = SOA_E_MEMORY;
     if (status) {
         soai_report(report, status, -1, 0, "soa_grasp_simulate: %s", soa_status_text(status));
     } else {
-        status = run(&s, q, v, report);
-        if (!status) {
-            memcpy(q, s.step.data, nq * sizeof *q);
-            if (v) memcpy(v, s.step.data + nq, nv * sizeof *v);
-        }
+        s.force = s.numbers;
+        s.margin = s.force + 6 * n;
+        for (int i = 0, k = 0; i < MOST_CONTACTS; ++i)
+            if (!soa_grasp_get_contact(grasp, i, NULL)) s.list[k++].number = i;
+        status = soai_loop_run(&s.loop, q, v, report);
+        result->steps = s.loop.steps;
     }
-    soai_stepper_close(&s.step, &result->rejected);
+    if (!status) {
+        memcpy(q, s.loop.step.data, nq * sizeof *q);
+        if (v) memcpy(v, s.loop.step.data + nq, nv * sizeof *v);
+    }
+    soai_loop_close(&s.loop, &result->rejected, &result->wall_time);
     soa_constraints_free(s.constraints);
-    soa_work_free(s.work);
     free(s.list);
     free(s.checks);
     free(s.numbers);
-    result->wall_time = soai_seconds() - begin;
-    return status;
+    return soai_report_end(report, status);
 }

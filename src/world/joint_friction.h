@@ -30,4 +30,20 @@ static inline void soai_losses(const soa_model *model, double *damping, double *
     }
 }
 
+/* Coulomb friction of sign(v), which soa_aba subtracts. Adding it to the torque undoes that. */
+static inline double soai_undo_sign(double v, double up, double down) {
+    if (v > 0) return up;
+    if (v < 0) return -down;
+    return 0;
+}
+
+/* Name of the joint of a degree of freedom. */
+static inline const char *soai_joint_of(const soa_model *model, int dof) {
+    soa_body_info info;
+    for (int b = 1; b <= soa_model_body_count(model); b++)
+        if (!soa_model_body(model, b, &info) && dof >= info.v_index && dof < info.v_index + info.nv)
+            return info.joint;
+    return "?";
+}
+
 #endif

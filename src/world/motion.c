@@ -16,9 +16,11 @@
  *             restored by a rigid motion of all its roots (the smallest change in kinetic energy;
  *             the error it removes is that of the step). Springs of friction are shortened to what
  *             friction holds. */
-#include "stepper.h"
-#include "world_internal.h"
 #include "../base/small_algebra.h"
+#include "joint_friction.h"
+#include "stepper.h"
+#include "sticking_spring.h"
+#include "world_internal.h"
 
 #include <arkode/arkode_arkstep.h>
 #include <cvode/cvode.h>
@@ -28,8 +30,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* rad or m: deflection of a sticking joint at its full friction. */
-static const double joint_give = 1e-4;
 /* s: a step that brings bodies together is not made shorter than this. */
 static const double least_step = 1e-6;
 /* Shortest step, in units of the rounding of time at the end of the tick. */
@@ -72,21 +72,9 @@ soa_status soai_look(soa_world *w, double t, const double *y) {
     return s;
 }
 
-/* Computes y' at (t, y). */
-soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
-    const double *v = y + w->at_v;
+/* Adds the contact forces of the touches found to the wrenches, and the rates of their springs. */
+static void push_touches(soa_world *w, double *rate) {
     double *ledger = rate + w->at_ledger;
-    soa_status s;
-    /* Only these need the poses; the dynamics compute their own. */
-    if (w->meeting_count || w->scenario->disturbance_count || w->spring_count || w->pull_count)
-        s = soai_look(w, t, y);
-    else {
-        memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
-        s = soa_q_normalise(w->model, w->q);
-    }
-    if (s) return s;
-    memset(rate + w->at_ledger, 0, (size_t)(w->y_count - w->at_ledger) * sizeof *rate);
-    memset(w->wrench, 0, 6 * (size_t)(w->bodies + 1) * sizeof *w->wrench);
     for (int i = 0; i < w->touch_count; ++i) {
         const soai_touch *touch = &w->touch[i];
         const soai_meeting *m = &w->meetings[touch->meeting];
@@ -103,6 +91,10 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         memcpy(kept, touch->spring_rate, sizeof touch->spring_rate);
         kept[SOAI_TANK] = touch->tank_rate;
     }
+}
+
+static soa_status push_disturbances(soa_world *w, double *ledger) {
+    soa_status s;
     for (int i = 0; i < w->scenario->disturbance_count; ++i) {
         const soa_disturbance *d = &w->scenario->disturbances[i];
         /* Disturbances are constant between their edges. */
@@ -126,8 +118,11 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
             ledger[SOAI_IMPULSE + 3 + k] += d->wrench[3 + k];
         }
     }
-    if (w->pull_count && (s = soai_hand_pulls(w, ledger))) return s;
-    if (w->spring_count && (s = soai_springs_pull(w, ledger))) return s;
+    return SOA_OK;
+}
+
+/* Lists the wrenches that are not zero; returns their number. */
+static int list_wrenches(soa_world *w) {
     int count = 0;
     for (int b = 1; b <= w->bodies; ++b) {
         const double *f = w->wrench + 6 * b;
@@ -135,22 +130,23 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         w->wrenches[count] = (soa_wrench){.frame = w->body_frame[b], .axes = SOA_AXES_WORLD};
         memcpy(w->wrenches[count++].value, f, 6 * sizeof *f);
     }
-    const double *spring = y + w->at_joints;
+    return count;
+}
+
+/* Torques of motors, friction and stops. */
+static void turn_joints(soa_world *w, const double *y, double *rate) {
+    const double *v = y + w->at_v, *spring = y + w->at_joints;
+    double *ledger = rate + w->at_ledger;
     for (int i = 0; i < w->nv; ++i) {
         double tau = w->tau[i];
         ledger[SOAI_SUPPLIED] += tau * v[i];
         ledger[SOAI_VISCOUS] += w->damping[i] * v[i] * v[i];
         const double up = w->friction_up[i], down = w->friction_down[i];
-        /* A spring and a damper within Coulomb's bounds; the friction of sign(v) in the model is
-         * undone. */
         if (up > 0 || down > 0) {
-            const double most = fmax(up, down), k = most / joint_give;
-            const double rub = fmin(fmax(-k * spring[i] - 2e-3 * k * v[i], -up), down);
-            tau += rub + (v[i] > 0 ? up : v[i] < 0 ? -down : 0);
+            double *spring_rate = rate + w->at_joints + i;
+            const double rub = soai_sticking_force(up, down, spring[i], v[i], spring_rate);
+            tau += rub + soai_undo_sign(v[i], up, down);
             ledger[SOAI_RUBBED] += rub * v[i];
-            /* as the tangential spring of a contact: stretched beyond the bound, it slips */
-            const double use = spring[i] > 0 ? k * spring[i] / up : -k * spring[i] / down;
-            rate[w->at_joints + i] = v[i] * spring[i] > 0 ? v[i] * (1 - soai_slip_part(use)) : v[i];
         }
         if (w->stop_k[i] > 0) {
             const double stop = soai_stop_torque(w, i, w->q[w->v_of_q[i]], v[i]);
@@ -159,12 +155,35 @@ soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
         }
         w->torque[i] = tau;
     }
+}
+
+/* Computes y' at (t, y). */
+soa_status soai_motion(soa_world *w, double t, const double *y, double *rate) {
+    const double *v = y + w->at_v;
+    double *ledger = rate + w->at_ledger;
+    soa_status s;
+    /* Only these need the poses; the dynamics compute their own. */
+    if (w->meeting_count || w->scenario->disturbance_count || w->spring_count || w->pull_count) {
+        s = soai_look(w, t, y);
+    } else {
+        memcpy(w->q, y, (size_t)w->nq * sizeof *w->q);
+        s = soa_q_normalise(w->model, w->q);
+    }
+    if (s) return s;
+    memset(rate + w->at_ledger, 0, (size_t)(w->y_count - w->at_ledger) * sizeof *rate);
+    memset(w->wrench, 0, 6 * (size_t)(w->bodies + 1) * sizeof *w->wrench);
+    push_touches(w, rate);
+    if ((s = push_disturbances(w, ledger))) return s;
+    if (w->pull_count && (s = soai_hand_pulls(w, ledger))) return s;
+    if (w->spring_count && (s = soai_springs_pull(w, ledger))) return s;
+    const int count = list_wrenches(w);
+    turn_joints(w, y, rate);
     if (w->hold_count) soai_hand_holds(w, v, ledger);
     s = w->constraints ? soai_loops_accelerate(w, t, y, count, rate)
                        : soa_aba(w->model, w->work, w->q, v, w->torque, w->wrenches, count, w->qdd);
     if (!s) s = soa_q_rate(w->model, w->q, v, rate);
     if (s) {
-        w->body = soa_work_failed_body(w->work);
+        w->fault.body = soa_work_failed_body(w->work);
         return s;
     }
     memcpy(rate + w->at_v, w->qdd, (size_t)w->nv * sizeof *rate);
@@ -306,10 +325,9 @@ static soa_status keep(soa_world *w, double t, double *y) {
     if (s) return s;
     soai_contact_keep(w, t, y);
     for (int i = 0; i < w->nv; ++i) {
-        const double most = fmax(w->friction_up[i], w->friction_down[i]), k = most / joint_give;
+        const double k = soai_sticking_stiffness(w->friction_up[i], w->friction_down[i]);
         double *spring = &y[w->at_joints + i];
-        if (most > 0)
-            *spring = fmin(fmax(*spring, -w->friction_down[i] / k), w->friction_up[i] / k);
+        if (k > 0) *spring = fmin(fmax(*spring, -w->friction_down[i] / k), w->friction_up[i] / k);
     }
     soai_loops_keep(w, y);
     double stored = 0;
@@ -330,8 +348,9 @@ static double world_time(const soa_world *w, double t) {
 static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soa_world *w = user;
     ++w->state->stats.evaluations;
-    w->status = soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
-    return w->status ? 1 : 0; /* a shorter step may succeed */
+    w->fault.status =
+        soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
+    return w->fault.status ? 1 : 0; /* a shorter step may succeed */
 }
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const soa_world *w = user;
@@ -360,9 +379,9 @@ static int after_step(realtype t, N_Vector y, void *user) {
     soa_world *w = user;
     double *data = N_VGetArrayPointer(y);
     const double now = world_time(w, t);
-    w->status = settle(w, now, data);
-    if (!w->status) w->status = keep(w, now, data);
-    return w->status ? -1 : 0;
+    w->fault.status = settle(w, now, data);
+    if (!w->fault.status) w->fault.status = keep(w, now, data);
+    return w->fault.status ? -1 : 0;
 }
 /* Longest step allowed from the state reached. */
 static double longest(soa_world *w, const double *y) {
@@ -433,14 +452,6 @@ static int bound_step(N_Vector y, realtype t, realtype *bound, void *user) {
     return 0;
 }
 
-static void keep_message(int code, const char *module, const char *function, char *message,
-                         void *user) {
-    soa_world *w = user;
-    (void)module;
-    (void)function;
-    if (code < 0) snprintf(w->message, sizeof w->message, "%s", message);
-}
-
 /* Fixed steps need no error estimate, so four evaluations give order 4: Kutta's method. */
 static int classical(void *ark) {
     double c[4] = {0, 0.5, 0.5, 1}, b[4] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
@@ -500,7 +511,7 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
         bad = CVodeInit(w->cvode, derivative, 0, w->vector) || CVodeSetUserData(w->cvode, w) ||
               CVodeWFtolerances(w->cvode, weights) ||
               CVodeSetLinearSolver(w->cvode, w->solver, w->matrix) ||
-              CVodeSetErrHandlerFn(w->cvode, keep_message, w) ||
+              CVodeSetErrHandlerFn(w->cvode, soai_fault_note, &w->fault) ||
               CVodeSetMaxNumSteps(w->cvode, -1) || CVodeSetMaxOrd(w->cvode, o->order) ||
               CVodeSetMaxErrTestFails(w->cvode, SOAI_MOST_TRIES) ||
               CVodeSetMaxConvFails(w->cvode, SOAI_MOST_TRIES) || attach_newton(w);
@@ -509,7 +520,7 @@ soa_status soai_solver_open(soa_world *w, soa_report *report) {
                           : ARKStepCreate(derivative, NULL, 0, w->vector, w->context);
         if (!w->ark) return SOA_E_MEMORY;
         bad = ARKStepSetUserData(w->ark, w) || ARKStepWFtolerances(w->ark, weights) ||
-              ARKStepSetErrHandlerFn(w->ark, keep_message, w) ||
+              ARKStepSetErrHandlerFn(w->ark, soai_fault_note, &w->fault) ||
               ARKStepSetMaxNumSteps(w->ark, -1) ||
               ARKStepSetPostprocessStepFn(w->ark, after_step) ||
               ARKStepSetCFLFraction(w->ark, 0.999) ||
@@ -588,15 +599,7 @@ static soa_status explain_step(soa_world *w, double t, int flag, soa_report *rep
 }
 
 static soa_status explain(soa_world *w, double t, int flag, soa_report *report) {
-    soa_status s;
-    if (w->status) {
-        s = w->status;
-    } else if (flag == ARK_MEM_FAIL) {
-        s = SOA_E_MEMORY;
-    } else {
-        s = SOA_E_NO_CONVERGENCE;
-    }
-    soa_body_info info;
+    const soa_status s = soai_fault_reason(&w->fault, flag);
     if (s == SOA_E_ARGUMENT)
         for (int m = 0; m < w->meeting_count; ++m)
             if (w->laws[w->meetings[m].law].law == SOA_CONTACT_PAPER)
@@ -605,14 +608,10 @@ static soa_status explain(soa_world *w, double t, int flag, soa_report *report) 
                     "stopped at t = %.9g s: shapes overlap, where the contact law of the "
                     "paper has no value; take law: safe",
                     t);
-    if (w->status && w->body > 0 && !soa_model_body(w->model, w->body, &info))
-        return soai_report(report, s, w->body, 0, "stopped at t = %.9g s, link %.60s: %s", t,
-                           info.link, soa_status_text(s));
-    if (flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
-    if ((flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE) && !w->status)
+    if (!w->fault.status && flag == ARK_TOO_MUCH_WORK) return explain_work(w, t, report);
+    if (!w->fault.status && (flag == ARK_ERR_FAILURE || flag == ARK_CONV_FAILURE))
         return explain_step(w, t, flag, report);
-    return soai_report(report, s, -1, 0, "stopped at t = %.9g s: %s%s%s", t, soa_status_text(s),
-                       w->message[0] ? "; " : "", w->message);
+    return soai_fault_report(&w->fault, w->model, "", t, s, report);
 }
 
 /* Backward differences depend on their past states. So the state is changed only where a touch
@@ -721,9 +720,7 @@ static soa_status advance_smoothly(soa_world *w, double end, soa_report *report)
     w->origin = state->t;
     w->end = end;
     w->span = end - state->t;
-    w->status = SOA_OK;
-    w->body = -1;
-    w->message[0] = 0;
+    soai_fault_clear(&w->fault);
     w->fresh = 1;
     int flag = start_stretch(w);
     while (flag >= 0 && !s && t < w->span) {

@@ -170,9 +170,9 @@ static soa_status place(soa_world *w, const double *q, const double *v, soa_repo
 
 soa_status soa_world_set_state(soa_world *w, const double *q, const double *v, soa_report *report) {
     soa_report inner;
-    if (!w || !q) return SOA_E_ARGUMENT;
     if (!report) report = &inner;
-    *report = (soa_report){.body = -1};
+    soai_report_reset(report);
+    if (!w || !q) return soai_report_end(report, SOA_E_ARGUMENT);
     if (w->failed) return soai_report(report, w->failed, -1, 0, "%s", w->failed_text);
     if (!finite(q, w->nq) || (v && !finite(v, w->nv)))
         return soai_report(report, SOA_E_NOT_FINITE, -1, 0, "the state is not finite");
@@ -190,8 +190,7 @@ soa_status soa_world_set_state(soa_world *w, const double *q, const double *v, s
         soai_contact_index(w);
         soai_loops_recount(w);
         soai_peek(w);
-        if (!report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
     }
     free(before);
-    return s;
+    return soai_report_end(report, s);
 }

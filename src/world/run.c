@@ -43,6 +43,12 @@ static int is_linear(const soa_body_info *info, int rates, int k) {
     default: return 0;
     }
 }
+/* Unit of coordinate (or rate) k of a joint; "": parts of a quaternion. */
+static const char *unit_of(const soa_body_info *info, int rates, int k) {
+    if (is_linear(info, rates, k)) return rates ? "m/s" : "m";
+    if (rates) return "rad/s";
+    return info->type == SOA_FREE || info->type == SOA_SPHERICAL ? "" : "rad";
+}
 static int is_first_of_group(const soa_world *w, int solid) {
     for (int k = 0; k < solid; ++k)
         if (!strcmp(w->solids[k].group, w->solids[solid].group)) return 0;
@@ -67,17 +73,14 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
             soa_model_body(w->model, b, &info);
             for (int k = 0; k < (rates ? info.nv : info.nq); ++k) {
                 char name[300];
-                const int linear = is_linear(&info, rates, k);
+                const char *unit = unit_of(&info, rates, k);
                 coordinate_name(&info, rates, k, name);
                 if (rates)
-                    put(user, linear ? "m/s" : "rad/s", unseen + soai_seen_v(w)[info.v_index + k],
-                        "sensor.v.%s%s", name, "");
+                    put(user, unit, unseen + soai_seen_v(w)[info.v_index + k], "sensor.v.%s%s",
+                        name, "");
                 else
-                    put(user,
-                        linear                                                ? "m"
-                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
-                                                                              : "rad",
-                        unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s", name, "");
+                    put(user, unit, unseen + soai_seen_q(w)[info.q_index + k], "sensor.q.%s%s",
+                        name, "");
             }
         }
     const char *name;
@@ -178,13 +181,9 @@ static void walk(soa_world *w, put_fn *put, void *user) {
                 char full[300];
                 coordinate_name(&info, rates, k, full);
                 if (!rates)
-                    put(user,
-                        linear                                                ? "m"
-                        : info.type == SOA_FREE || info.type == SOA_SPHERICAL ? ""
-                                                                              : "rad",
-                        q[info.q_index + k], "q.%s%s", full, "");
+                    put(user, unit_of(&info, 0, k), q[info.q_index + k], "q.%s%s", full, "");
                 else if (rates == 1)
-                    put(user, linear ? "m/s" : "rad/s", v[info.v_index + k], "v.%s%s", full, "");
+                    put(user, unit_of(&info, 1, k), v[info.v_index + k], "v.%s%s", full, "");
                 else if (w->actuated[info.v_index + k])
                     put(user, linear ? "N" : "N m", w->tau[info.v_index + k], "tau.%s%s", full, "");
             }
@@ -386,8 +385,9 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
 
 soa_status soa_scenario_from_log(const soa_log *log, const char *name, soa_scenario *scenario,
                                  soa_report *report) {
+    soai_report_reset(report);
     soa_log_info info;
-    if (!log || !scenario) return SOA_E_ARGUMENT;
+    if (!log || !scenario) return soai_report_end(report, SOA_E_ARGUMENT);
     soa_log_get_info(log, &info);
     char *text = malloc(info.scenario_size + 1);
     if (!text) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
@@ -395,12 +395,13 @@ soa_status soa_scenario_from_log(const soa_log *log, const char *name, soa_scena
     const soa_status s =
         scenario_of_text(text, info.scenario_size, name ? name : "journal", scenario, report);
     free(text);
-    return s;
+    return soai_report_end(report, s);
 }
 
 soa_status soa_world_create_journal(soa_world *w, const char *path, soa_journal **journal,
                                     soa_report *report) {
-    if (!w || !path || !journal) return SOA_E_ARGUMENT;
+    soai_report_reset(report);
+    if (!w || !path || !journal) return soai_report_end(report, SOA_E_ARGUMENT);
     size_t size = 0;
     char *text = text_with_trailer(w->scenario, &size);
     soa_signal *signals = malloc(((size_t)w->signal_count + 1) * sizeof *signals);
@@ -412,7 +413,7 @@ soa_status soa_world_create_journal(soa_world *w, const char *path, soa_journal 
     if (!s) s = soa_journal_create(path, text, size, signals, w->signal_count, journal, report);
     free(signals);
     free(text);
-    return s;
+    return soai_report_end(report, s);
 }
 
 static soa_status take_state(soa_world *w, const char *path, double t, const void *blob,
@@ -429,9 +430,9 @@ static soa_status take_state(soa_world *w, const char *path, double t, const voi
 soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world,
                             soa_journal **journal, soa_report *report) {
     soa_report inner;
-    if (!path || !scenario || !world || !journal) return SOA_E_ARGUMENT;
     if (!report) report = &inner;
-    *report = (soa_report){.body = -1};
+    soai_report_reset(report);
+    if (!path || !scenario || !world || !journal) return soai_report_end(report, SOA_E_ARGUMENT);
     /* Everything that can fail is tried with a reader first: a journal that cannot be resumed is
      * not changed. */
     soa_log *log = NULL;
@@ -443,11 +444,11 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
     size_t size = 0;
     double t = 0;
     soa_status s = soa_log_open(path, &log, report);
-    if (s) return s;
+    if (s) return soai_report_end(report, s);
     soa_log_get_info(log, &info);
     if ((s = soa_scenario_from_log(log, path, &read, report))) {
         soa_log_close(log);
-        return s;
+        return soai_report_end(report, s);
     }
     s = soa_world_create(&read, &w, report);
     int same = !s && info.signal_count == w->signal_count;
@@ -479,7 +480,7 @@ soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world 
         soa_journal_abandon(j, NULL);
         soa_world_free(w);
         soa_scenario_free(&read);
-        return s;
+        return soai_report_end(report, s);
     }
     *scenario = read;
     w->scenario = scenario;
@@ -508,12 +509,12 @@ static int64_t in_ticks(const soa_world *w, double time) {
 
 soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_options *options,
                          soa_report *report) {
-    static const soa_run_options plain = {0};
     soa_report inner;
-    if (!w) return SOA_E_ARGUMENT;
-    if (!options) options = &plain;
     if (!report) report = &inner;
-    *report = (soa_report){.body = -1};
+    soai_report_reset(report);
+    static const soa_run_options plain = {0};
+    if (!w) return soai_report_end(report, SOA_E_ARGUMENT);
+    if (!options) options = &plain;
     const soa_scenario *sc = w->scenario;
     const double end = options->until > 0 ? options->until : sc->duration;
     if (!(end / w->tick_length < 9007199254740992.0))
@@ -556,6 +557,5 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
         return soai_report(report, disk, -1, 0, "the record: %s",
                            state.text[0] ? state.text : soa_status_text(disk));
     }
-    if (s && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
-    return s;
+    return soai_report_end(report, s);
 }

@@ -51,8 +51,9 @@ static soa_status open_parts(soa_world *w) {
         soa_model_body(w->model, b, &info);
         const int p = soai_part_of(w, info.joint);
         if (p < 0) continue;
-        w->parts[p].moves = 1;
-        if (!info.parent && (info.type == SOA_FREE || !sc->parts[p].model)) w->parts[p].floats = 1;
+        w->parts[p].moves = true;
+        if (!info.parent && (info.type == SOA_FREE || !sc->parts[p].model))
+            w->parts[p].floats = true;
         w->parts[p].mass += info.mass;
     }
     double g[3];

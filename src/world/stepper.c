@@ -11,121 +11,68 @@
 #include <time.h>
 
 /* Prince and Dormand, High order embedded Runge-Kutta formulae, J. Comput. Appl. Math. 7 (1981),
- * table 2: RK8(7)13M. */
+ * table 2: RK8(7)13M. The rows of A below the diagonal, then the weights of orders 8 and 7. */
+enum { STAGES = 13 };
+/* clang-format off */
+static const double below_diagonal[] = {
+    /* row 2 */
+    1.0 / 18,
+    /* row 3 */
+    1.0 / 48, 1.0 / 16,
+    /* row 4 */
+    1.0 / 32, 0, 3.0 / 32,
+    /* row 5 */
+    5.0 / 16, 0, -75.0 / 64, 75.0 / 64,
+    /* row 6 */
+    3.0 / 80, 0, 0, 3.0 / 16, 3.0 / 20,
+    /* row 7 */
+    29443841.0 / 614563906, 0, 0, 77736538.0 / 692538347, -28693883.0 / 1125000000,
+    23124283.0 / 1800000000,
+    /* row 8 */
+    16016141.0 / 946692911, 0, 0, 61564180.0 / 158732637, 22789713.0 / 633445777,
+    545815736.0 / 2771057229, -180193667.0 / 1043307555,
+    /* row 9 */
+    39632708.0 / 573591083, 0, 0, -433636366.0 / 683701615, -421739975.0 / 2616292301,
+    100302831.0 / 723423059, 790204164.0 / 839813087, 800635310.0 / 3783071287,
+    /* row 10 */
+    246121993.0 / 1340847787, 0, 0, -37695042795.0 / 15268766246, -309121744.0 / 1061227803,
+    -12992083.0 / 490766935, 6005943493.0 / 2108947869, 393006217.0 / 1396673457,
+    123872331.0 / 1001029789,
+    /* row 11 */
+    -1028468189.0 / 846180014, 0, 0, 8478235783.0 / 508512852, 1311729495.0 / 1432422823,
+    -10304129995.0 / 1701304382, -48777925059.0 / 3047939560, 15336726248.0 / 1032824649,
+    -45442868181.0 / 3398467696, 3065993473.0 / 597172653,
+    /* row 12 */
+    185892177.0 / 718116043, 0, 0, -3185094517.0 / 667107341, -477755414.0 / 1098053517,
+    -703635378.0 / 230739211, 5731566787.0 / 1027545527, 5232866602.0 / 850066563,
+    -4093664535.0 / 808688257, 3962137247.0 / 1805957418, 65686358.0 / 487910083,
+    /* row 13 */
+    403863854.0 / 491063109, 0, 0, -5068492393.0 / 434740067, -411421997.0 / 543043805,
+    652783627.0 / 914296604, 11173962825.0 / 925320556, -13158990841.0 / 6184727034,
+    3936647629.0 / 1978049680, -160528059.0 / 685178525, 248638103.0 / 1413531060, 0,
+};
+static const double eighth[STAGES] = {
+    14005451.0 / 335480064, 0, 0, 0, 0, -59238493.0 / 1068277825, 181606767.0 / 758867731,
+    561292985.0 / 797845732, -1041891430.0 / 1371343529, 760417239.0 / 1151165299,
+    118820643.0 / 751138087, -528747749.0 / 2220607170, 0.25,
+};
+static const double seventh[STAGES] = {
+    13451932.0 / 455176623, 0, 0, 0, 0, -808719846.0 / 976000145, 1757004468.0 / 5645159321,
+    656045339.0 / 265891186, -3867574721.0 / 1518517206, 465885868.0 / 322736535,
+    53011238.0 / 667516719, 2.0 / 45, 0,
+};
+/* clang-format on */
 static int use_order_eight(void *ark) {
-    enum { STAGES = 13 };
-    static const double below_diagonal[] = {1.0 / 18, /* row 2 */
-                                            1.0 / 48,
-                                            1.0 / 16, /* row 3 */
-                                            1.0 / 32,
-                                            0,
-                                            3.0 / 32, /* row 4 */
-                                            5.0 / 16,
-                                            0,
-                                            -75.0 / 64,
-                                            75.0 / 64, /* row 5 */
-                                            3.0 / 80,
-                                            0,
-                                            0,
-                                            3.0 / 16,
-                                            3.0 / 20, /* row 6 */
-                                            29443841.0 / 614563906,
-                                            0,
-                                            0,
-                                            77736538.0 / 692538347,
-                                            -28693883.0 / 1125000000,
-                                            23124283.0 / 1800000000, /* row 7 */
-                                            16016141.0 / 946692911,
-                                            0,
-                                            0,
-                                            61564180.0 / 158732637,
-                                            22789713.0 / 633445777,
-                                            545815736.0 / 2771057229,
-                                            -180193667.0 / 1043307555, /* row 8 */
-                                            39632708.0 / 573591083,
-                                            0,
-                                            0,
-                                            -433636366.0 / 683701615,
-                                            -421739975.0 / 2616292301,
-                                            100302831.0 / 723423059,
-                                            790204164.0 / 839813087,
-                                            800635310.0 / 3783071287, /* row 9 */
-                                            246121993.0 / 1340847787,
-                                            0,
-                                            0,
-                                            -37695042795.0 / 15268766246,
-                                            -309121744.0 / 1061227803,
-                                            -12992083.0 / 490766935,
-                                            6005943493.0 / 2108947869,
-                                            393006217.0 / 1396673457,
-                                            123872331.0 / 1001029789, /* row 10 */
-                                            -1028468189.0 / 846180014,
-                                            0,
-                                            0,
-                                            8478235783.0 / 508512852,
-                                            1311729495.0 / 1432422823,
-                                            -10304129995.0 / 1701304382,
-                                            -48777925059.0 / 3047939560,
-                                            15336726248.0 / 1032824649,
-                                            -45442868181.0 / 3398467696,
-                                            3065993473.0 / 597172653, /* row 11 */
-                                            185892177.0 / 718116043,
-                                            0,
-                                            0,
-                                            -3185094517.0 / 667107341,
-                                            -477755414.0 / 1098053517,
-                                            -703635378.0 / 230739211,
-                                            5731566787.0 / 1027545527,
-                                            5232866602.0 / 850066563,
-                                            -4093664535.0 / 808688257,
-                                            3962137247.0 / 1805957418,
-                                            65686358.0 / 487910083, /* row 12 */
-                                            403863854.0 / 491063109,
-                                            0,
-                                            0,
-                                            -5068492393.0 / 434740067,
-                                            -411421997.0 / 543043805,
-                                            652783627.0 / 914296604,
-                                            11173962825.0 / 925320556,
-                                            -13158990841.0 / 6184727034,
-                                            3936647629.0 / 1978049680,
-                                            -160528059.0 / 685178525,
-                                            248638103.0 / 1413531060,
-                                            0 /* row 13 */};
-    double eighth[STAGES] = {14005451.0 / 335480064,
-                             0,
-                             0,
-                             0,
-                             0,
-                             -59238493.0 / 1068277825,
-                             181606767.0 / 758867731,
-                             561292985.0 / 797845732,
-                             -1041891430.0 / 1371343529,
-                             760417239.0 / 1151165299,
-                             118820643.0 / 751138087,
-                             -528747749.0 / 2220607170,
-                             0.25};
-    double seventh[STAGES] = {13451932.0 / 455176623,
-                              0,
-                              0,
-                              0,
-                              0,
-                              -808719846.0 / 976000145,
-                              1757004468.0 / 5645159321,
-                              656045339.0 / 265891186,
-                              -3867574721.0 / 1518517206,
-                              465885868.0 / 322736535,
-                              53011238.0 / 667516719,
-                              2.0 / 45,
-                              0};
-    double A[STAGES * STAGES] = {0}, c[STAGES] = {0};
+    double A[STAGES * STAGES] = {0}, b[STAGES], c[STAGES] = {0}, d[STAGES];
     const double *next = below_diagonal;
     for (int i = 1; i < STAGES; ++i)
         for (int j = 0; j < i; ++j) {
             A[STAGES * i + j] = *next++;
             c[i] += A[STAGES * i + j];
         }
-    ARKodeButcherTable table = ARKodeButcherTable_Create(STAGES, 8, 7, c, A, eighth, seventh);
+    memcpy(b, eighth, sizeof b);
+    memcpy(d, seventh, sizeof d);
+    ARKodeButcherTable table = ARKodeButcherTable_Create(STAGES, 8, 7, c, A, b, d);
     const int flag = table ? ARKStepSetTables(ark, 8, 7, NULL, table) : ARK_MEM_FAIL;
     ARKodeButcherTable_Free(table);
     return flag;
@@ -173,6 +120,15 @@ void soai_measure_worst(N_Vector y) {
     y->ops->nvwrmsnorm = worst_norm;
 }
 
+void soai_mark_angles(const soa_model *model, unsigned char *angle) {
+    soa_body_info info;
+    for (int b = 1; b <= soa_model_body_count(model); ++b) {
+        if (soa_model_body(model, b, &info)) continue;
+        for (int k = 0; k < info.nq; ++k)
+            angle[info.q_index + k] = soa_joint_type_turns(info.type, k);
+    }
+}
+
 static int converged(SUNNonlinearSolver solver, N_Vector y, N_Vector correction, realtype tolerance,
                      N_Vector weights, void *user) {
     static const double diverges = 2; /* corrections that grow by this factor */
@@ -206,7 +162,7 @@ int soai_newton_judge(soai_newton *newton) {
 }
 
 soa_status soai_stepper_open(soai_stepper *s, int size) {
-    *s = (soai_stepper){.size = size, .body = -1, .watching = 1};
+    *s = (soai_stepper){.size = size, .fault = {.body = -1}, .watching = 1};
     if (SUNContext_Create(NULL, &s->context)) return SOA_E_MEMORY;
     s->y = N_VNew_Serial(size, s->context);
     s->before = calloc((size_t)size + 1, sizeof *s->before);
@@ -228,19 +184,12 @@ void soai_stepper_close(soai_stepper *s, long *rejected) {
     *s = (soai_stepper){0};
 }
 
-static void keep_message(int code, const char *module, const char *function, char *message,
-                         void *user) {
-    soai_stepper *s = user;
-    (void)module;
-    (void)function;
-    if (code < 0) snprintf(s->message, sizeof s->message, "%s", message);
-}
 int soai_stepper_start(soai_stepper *s, const soai_step_plan *plan, void *user) {
     int flag;
     const double sharpness = soai_sharpness(plan->order);
     s->ark = ARKStepCreate(plan->rate, NULL, s->t, s->y, s->context);
     if (!s->ark) return ARK_MEM_FAIL;
-    if ((flag = ARKStepSetErrHandlerFn(s->ark, keep_message, s)) ||
+    if ((flag = ARKStepSetErrHandlerFn(s->ark, soai_fault_note, &s->fault)) ||
         (flag = ARKStepSetUserData(s->ark, user)) ||
         (!plan->events && /* the other kind costs evaluations */
          (flag = ARKStepSetInterpolantType(s->ark, ARK_INTERP_LAGRANGE))) ||
@@ -287,20 +236,12 @@ int soai_stepper_again(soai_stepper *s, double end) {
 
 soa_status soai_stepper_reason(const soai_stepper *s, soa_status status, int flag) {
     if (status || flag >= 0) return status;
-    if (s->status) return s->status;
-    if (flag == ARK_MEM_FAIL) return SOA_E_MEMORY;
-    return SOA_E_NO_CONVERGENCE;
+    return soai_fault_reason(&s->fault, flag);
 }
 soa_status soai_stepper_explain(const soai_stepper *s, const soa_model *model, soa_status status,
                                 int flag, soa_report *report) {
-    soa_body_info info;
     if (!(status = soai_stepper_reason(s, status, flag))) return SOA_OK;
-    if (s->body > 0 && !soa_model_body(model, s->body, &info))
-        return soai_report(report, status, s->body, 0,
-                           "simulation stopped at t = %.9g s, link %.60s: %s", s->t, info.link,
-                           soa_status_text(status));
-    return soai_report(report, status, -1, 0, "simulation stopped at t = %.9g s: %s%s%s", s->t,
-                       soa_status_text(status), s->message[0] ? "; " : "", s->message);
+    return soai_fault_report(&s->fault, model, "simulation ", s->t, status, report);
 }
 
 #define REFUSE(...) return soai_report(report, SOA_E_ARGUMENT, -1, 0, __VA_ARGS__)

@@ -1,11 +1,12 @@
-/* stepper.h  explicit steps with error control and events, by ARKODE, for drop.c, closed_simulate.c
- * and grasp_simulate.c.
+/* stepper.h  explicit steps with error control and events, by ARKODE, for time_loop.c; and the
+ * methods and norms that worlds (motion.c) use too.
  *
  * An event is a function that falls through zero. ARKODE finds it on its interpolant. The caller
  * then goes back to the state before the step and integrates again up to the event
  * (soai_stepper_again), so that no interpolated state enters a motion. */
 #ifndef SOAI_STEPPER_H
 #define SOAI_STEPPER_H
+#include "integration_fault.h"
 #include "soa/world.h"
 
 #include <stdio.h> /* the next header needs FILE */
@@ -32,6 +33,9 @@ int soai_use_implicit(void *ark, int order);
  * rest. After this call the vector and its clones use the largest error, so every coordinate is
  * within its own tolerance. */
 void soai_measure_worst(N_Vector y);
+/* Errors of angles are relative to at most 1 rad, however many turns they have made. Writes 1 for
+ * the coordinates that are angles, 0 for the others: nq numbers. */
+void soai_mark_angles(const soa_model *model, unsigned char *angle);
 /* The tolerances of one step are the requested ones divided by this number. Over many periods of an
  * oscillator the errors of steps add up, by an amount that differs from pair to pair: explicit
  * order 3 needs a quarter of the tolerance to stay within 100 times the tolerance after 20 periods.
@@ -63,10 +67,8 @@ typedef struct soai_stepper {
     /* Numbers in y; which events were found, as from ARKStepGetRootInfo. */
     int size, *found;
     double t, t_before;
-    int watching;      /* zero while an interval is integrated again: no events */
-    soa_status status; /* status of the last evaluation */
-    int body;          /* number of the body at fault, or -1 */
-    char message[160]; /* from ARKODE */
+    int watching; /* zero while an interval is integrated again: no events */
+    soai_integration_fault fault;
 } soai_stepper;
 
 /* Functions that the integrator calls, and its settings. */

@@ -299,7 +299,7 @@ static soa_status append(sweep *w, const char *row) {
 }
 
 /* --- one case --------------------------------------------------------------------------------- */
-static int poll_stop(void *user, soa_world *world) {
+static bool poll_stop(void *user, soa_world *world) {
     const sweep *w = user;
     (void)world;
     return w->status || (w->o->stop && w->o->stop(w->o->user));
@@ -429,10 +429,10 @@ soa_sweep_options soa_sweep_options_default(void) {
 
 soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_options *options,
                               soa_sweep_result *result, soa_report *report) {
-    soa_sweep_result unseen;
     soa_report inner;
     if (!report) report = &inner;
-    *report = (soa_report){.body = -1};
+    soai_report_reset(report);
+    soa_sweep_result unseen;
     if (!result) result = &unseen;
     *result = (soa_sweep_result){0};
     if (!scenario || !options || options->cases < 1 || options->cases > 100000000 ||
@@ -517,6 +517,5 @@ soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_opti
     free(w.rows);
     free(w.todo);
     free(w.side);
-    if (s && !report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
-    return s;
+    return soai_report_end(report, s);
 }

@@ -55,12 +55,6 @@ static void read_joints(soa_world *w) {
             if (!strncmp(info.joint, w->scenario->parts[p].name, n) && info.joint[n] == '.')
                 part = &w->scenario->parts[p];
         }
-        for (int k = 0; k < info.nq; ++k) {
-            const int q = info.q_index + k;
-            w->angle[q] = info.type == SOA_REVOLUTE || info.type == SOA_HELICAL ||
-                          info.type == SOA_UNIVERSAL || (info.type == SOA_CYLINDRICAL && k == 0) ||
-                          (info.type == SOA_PLANAR && k == 2);
-        }
         for (int k = 0; k < info.nv; ++k) {
             const int i = info.v_index + k;
             w->effort[i] = info.max_effort;
@@ -69,6 +63,7 @@ static void read_joints(soa_world *w) {
             w->actuated[i] = part && part->model && info.type != SOA_FREE;
         }
     }
+    soai_mark_angles(w->model, w->angle);
     /* Including the friction of mimic joints. */
     soai_losses(w->model, w->damping, w->friction_up, w->friction_down);
     for (int m = 0; m < w->meeting_count; ++m)
@@ -401,9 +396,9 @@ static void warn_of_idle_keys(soa_world *w) {
 
 soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa_report *report) {
     soa_report inner;
-    if (!scenario || !world) return SOA_E_ARGUMENT;
     if (!report) report = &inner;
-    *report = (soa_report){.body = -1};
+    soai_report_reset(report);
+    if (!scenario || !world) return soai_report_end(report, SOA_E_ARGUMENT);
     soa_world *w = calloc(1, sizeof *w);
     if (!w) return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     w->scenario = scenario;
@@ -443,9 +438,8 @@ soa_status soa_world_create(const soa_scenario *scenario, soa_world **world, soa
     if (!s) s = soai_signals_open(w);
     if (!s) w->state->scenario = soai_fingerprint(w);
     if (s) {
-        if (!report->text[0]) soai_report(report, s, -1, 0, "%s", soa_status_text(s));
         soa_world_free(w);
-        return s;
+        return soai_report_end(report, s);
     }
     *world = w;
     return SOA_OK;
@@ -704,9 +698,10 @@ int64_t soai_last_tick(const soa_world *w, double end) {
 }
 
 soa_status soa_world_tick(soa_world *w, soa_report *report) {
-    if (!w) return SOA_E_ARGUMENT;
     soa_report inner;
     if (!report) report = &inner;
+    soai_report_reset(report);
+    if (!w) return soai_report_end(report, SOA_E_ARGUMENT);
     w->event_count = 0;
     if (w->failed) return soai_report(report, w->failed, -1, 0, "%s", w->failed_text);
     struct timespec a, b;
@@ -728,7 +723,7 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
     }
     clock_gettime(CLOCK_MONOTONIC, &b);
     w->wall += (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
-    return s;
+    return soai_report_end(report, s);
 }
 
 soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void *user) {

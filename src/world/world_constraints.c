@@ -12,16 +12,13 @@
  *            largest one found at accepted states.
  * forces     Multipliers at the state reached, as wrenches on the two bodies: for wrist sensors,
  *            the record, and the internal force of an object held by loops. */
+#include "sticking_spring.h"
 #include "world_internal.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* rad or m: deflection of a sticking cut joint at its full friction. */
-static const double joint_give = 1e-4;
-/* s: damping over stiffness of that spring. */
-static const double joint_calm = 2e-3;
 /* Relative: smaller moves of the assembly are rounding. */
 static const double moved_least = 1e-9;
 /* Relative: allowed disagreement of redundant rows within a step. */
@@ -408,7 +405,7 @@ soa_status soai_loops_start(soa_world *w, soa_report *report) {
     s = soa_closed_fd(w->constraints, w->work, NULL, &(soa_input){.q = w->y, .v = w->y + w->at_v},
                       w->qdd, NULL, &found);
     if (s && s != SOA_E_SINGULAR) {
-        w->body = soa_work_failed_body(w->work);
+        w->fault.body = soa_work_failed_body(w->work);
         return soai_scenario_fault(w->scenario, (soa_mark){0}, s, report,
                                    "the closed machine cannot move: %s%s%s", soa_status_text(s),
                                    found.text[0] ? "; " : "", found.text);
@@ -441,14 +438,10 @@ static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate
         for (; !s && i < w->cut_count && w->cuts[i].loop == number; ++i) {
             const soai_cut *cut = &w->cuts[i];
             const double v = speed[cut->coordinate];
-            const double k = cut->friction / joint_give;
-            const double spring = y[w->at_cuts + i];
-            const double rub =
-                fmin(fmax(-k * spring - joint_calm * k * v, -cut->friction), cut->friction);
-            const double use = k * fabs(spring) / cut->friction;
+            const double rub = soai_sticking_force(cut->friction, cut->friction, y[w->at_cuts + i],
+                                                   v, &rate[w->at_cuts + i]);
             effort[cut->coordinate] = rub;
             *rubbed += rub * v;
-            rate[w->at_cuts + i] = v * spring > 0 ? v * (1 - soai_slip_part(use)) : v;
         }
         if (!s) s = soa_constraints_set_effort(w->constraints, number, effort);
     }
@@ -457,7 +450,7 @@ static soa_status rub_cuts(soa_world *w, double t, const double *y, double *rate
 void soai_loops_keep(const soa_world *w, double *y) {
     for (int i = 0; i < w->cut_count; ++i) {
         double *spring = &y[w->at_cuts + i];
-        *spring = fmin(fmax(*spring, -joint_give), joint_give);
+        *spring = fmin(fmax(*spring, -soai_joint_give), soai_joint_give);
     }
 }
 
@@ -470,7 +463,7 @@ soa_status soai_loops_accelerate(soa_world *w, double t, const double *y, int wr
     soa_closed_options o = soa_closed_options_default();
     soa_closed_report found;
     const int accepted = w->fresh;
-    o.brief = 1;
+    o.brief = true;
     /* Near singular configurations the steps' error control decides. */
     o.most_condition = 1e16;
     o.rank_tolerance = 1e-14;

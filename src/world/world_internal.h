@@ -22,6 +22,7 @@
 #ifndef SOAI_WORLD_INTERNAL_H
 #define SOAI_WORLD_INTERNAL_H
 
+#include "integration_fault.h"
 #include "../base/base_internal.h"
 #include "soa/control.h"
 #include "soa/io.h"
@@ -274,9 +275,7 @@ struct soa_world {
     struct soai_newton *newton; /* NULL: explicit method */
     double sharpness;           /* tolerances are divided by it */
     void *ark, *cvode;
-    soa_status status;
-    int body;
-    char message[200];
+    soai_integration_fault fault;
     soai_controller *controller;
     soai_sensors *sensors; /* NULL: no sensors */
     soa_world_torque_fn *torque_fn;

@@ -144,7 +144,7 @@ static void bounds(void **unused) {
     assert_int_equal(soa_shape_bounds(NULL, &X, 0, &b), SOA_E_ARGUMENT);
 }
 
-static int not_neighbours(void *user, int i, int j) {
+static bool not_neighbours(void *user, int i, int j) {
     ++*(long *)user;
     return j - i != 1;
 }

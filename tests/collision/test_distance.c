@@ -85,8 +85,172 @@ static void box_of_vertices(dice *d, soa_shape *s, double (*v)[3]) {
             v[k][i] = k >> i & 1 ? h[i] : -h[i];
 }
 
-enum { KINDS = 16 };
-/* A pair of the kind, from its seed alone. */
+/* One of the two shapes, with its vertices. */
+typedef struct side {
+    soa_shape *shape;
+    double (*v)[3];
+} side;
+
+/* How a pair of each kind is made from two random clouds at random places. */
+static void as_they_are(dice *d, pair *q) {
+    (void)d;
+    (void)q;
+}
+static void any_type(dice *d, pair *q) {
+    any_shape(d, 1, &q->a, q->va);
+    any_shape(d, 1, &q->b, q->vb);
+}
+/* One or both flat; exactly, or tilted so that rounding thickens them. */
+static void flat(dice *d, pair *q) {
+    const side sides[2] = {{&q->a, q->va}, {&q->b, q->vb}};
+    for (int s = 0; s <= whole(d, 2); ++s)
+        for (int k = 0; k < sides[s].shape->vertex_count; ++k)
+            sides[s].v[k][2] = 0.3 * whole(d, 2) * sides[s].v[0][0];
+    if (whole(d, 3) == 0) {
+        q->B = q->A;
+        q->B.p[0] += roll(d, -2, 2);
+        q->B.p[1] += roll(d, -2, 2);
+    }
+    if (whole(d, 2)) { /* in a plane that is no axis's */
+        const double x = roll(d, -1, 1), y = roll(d, -1, 1);
+        for (int s = 0; s < 2; ++s)
+            for (int k = 0; k < sides[s].shape->vertex_count; ++k)
+                sides[s].v[k][2] = x * sides[s].v[k][0] + y * sides[s].v[k][1];
+    }
+}
+static void collinear(dice *d, pair *q) {
+    const side sides[2] = {{&q->a, q->va}, {&q->b, q->vb}};
+    for (int s = 0; s <= whole(d, 2); ++s) {
+        const double e[3] = {roll(d, -1, 1), roll(d, -1, 1), whole(d, 2) * roll(d, -1, 1)};
+        for (int k = 0; k < sides[s].shape->vertex_count; ++k) {
+            const double t = roll(d, -1, 1);
+            for (int i = 0; i < 3; ++i)
+                sides[s].v[k][i] = t * e[i];
+        }
+    }
+    if (whole(d, 3) == 0) {
+        q->B = q->A;
+        q->B.p[0] += roll(d, -2, 2);
+    }
+}
+/* Some vertices again, as they are or off by an ulp. */
+static void duplicate(dice *d, pair *q) {
+    const side sides[2] = {{&q->a, q->va}, {&q->b, q->vb}};
+    for (int s = 0; s < 2; ++s)
+        for (int k = 1; k < sides[s].shape->vertex_count; ++k) {
+            const int from = whole(d, k);
+            if (whole(d, 2)) continue;
+            memcpy(sides[s].v[k], sides[s].v[from], sizeof sides[s].v[k]);
+            if (whole(d, 2)) sides[s].v[k][whole(d, 3)] *= 1 + 0x1p-52;
+        }
+}
+static void size_ratio(dice *d, pair *q) {
+    const double r = log_roll(d, -6, 6), reach = 1 + r;
+    for (int k = 0; k < q->b.vertex_count; ++k)
+        for (int i = 0; i < 3; ++i)
+            q->vb[k][i] *= r;
+    random_frame(d, reach, &q->B);
+}
+static void size_ratio_any_type(dice *d, pair *q) {
+    any_shape(d, 1, &q->a, q->va);
+    any_shape(d, log_roll(d, -6, 6), &q->b, q->vb);
+}
+/* As near as rounding lets them be, or nearly, or just overlapping. */
+static void touching(dice *d, pair *q) {
+    soa_distance out;
+    random_frame(d, 3, &q->B);
+    if (soa_shape_distance(&q->a, &q->A, &q->b, &q->B, NULL, &out) != SOA_OK) return;
+    if (!(out.distance > 0)) return;
+    double gap;
+    if (whole(d, 3)) {
+        gap = (whole(d, 2) ? 1 : -1) * log_roll(d, -18, -2);
+    } else {
+        gap = 0;
+    }
+    for (int i = 0; i < 3; ++i)
+        q->B.p[i] += (out.distance - gap) * out.normal[i];
+}
+static void touching_any_type(dice *d, pair *q) {
+    any_type(d, q);
+    touching(d, q);
+}
+static void far_away(dice *d, pair *q) {
+    random_frame(d, log_roll(d, 1, 7), &q->B);
+}
+static void both_far(dice *d, pair *q) {
+    const double far = log_roll(d, 1, 7), x = roll(d, -far, far), y = roll(d, -far, far);
+    q->A.p[0] += x;
+    q->B.p[0] += x;
+    q->A.p[1] += y;
+    q->B.p[1] += y;
+}
+/* The same axes, lattice sizes and offsets: faces, edges and vertices meet exactly. */
+static void parallel_faces(dice *d, pair *q) {
+    box_of_vertices(d, &q->a, q->va);
+    box_of_vertices(d, &q->b, q->vb);
+    if (whole(d, 2)) q->A = soa_frame_identity();
+    q->B = q->A;
+    for (int i = 0; i < 3; ++i)
+        q->B.p[i] += whole(d, 13) - 6;
+}
+/* Boxes turned against each other by next to nothing. */
+static void all_but_parallel(dice *d, pair *q) {
+    box_of_vertices(d, &q->a, q->va);
+    box_of_vertices(d, &q->b, q->vb);
+    const double axis[3] = {roll(d, -1, 1), roll(d, -1, 1), roll(d, -1, 1)};
+    const double p[3] = {whole(d, 13) - 6, whole(d, 13) - 6, roll(d, -6, 6)};
+    const soa_frame turn = soa_frame_from_axis_angle(axis, log_roll(d, -17, -4), p);
+    q->B = soa_frame_compose(&q->A, &turn);
+}
+/* Needles and plates. */
+static void thin(dice *d, pair *q) {
+    const side sides[2] = {{&q->a, q->va}, {&q->b, q->vb}};
+    for (int s = 0; s < 2; ++s) {
+        const double f[3] = {log_roll(d, -6, 0), log_roll(d, -6, 0), 1};
+        for (int k = 0; k < sides[s].shape->vertex_count; ++k)
+            for (int i = 0; i < 3; ++i)
+                sides[s].v[k][i] *= f[i];
+    }
+    random_frame(d, 0.5, &q->B);
+}
+static void on_a_lattice(dice *d, pair *q) {
+    lattice(d, 1 + whole(d, 10), &q->a, q->va);
+    lattice(d, 1 + whole(d, 10), &q->b, q->vb);
+    q->A = q->B = soa_frame_identity();
+    for (int i = 0; i < 3; ++i)
+        q->B.p[i] = whole(d, 7) - 3;
+}
+/* One inside the other. */
+static void deep(dice *d, pair *q) {
+    random_frame(d, 0.2, &q->A);
+    random_frame(d, 0.2, &q->B);
+}
+
+/* The kind of a pair is its seed modulo KINDS. */
+static const struct {
+    const char *name;
+    void (*make)(dice *d, pair *q);
+} kinds[] = {
+    {"random", as_they_are},
+    {"any type", any_type},
+    {"flat", flat},
+    {"collinear", collinear},
+    {"duplicate", duplicate},
+    {"size ratio", size_ratio},
+    {"touching", touching},
+    {"touching, any type", touching_any_type},
+    {"far away", far_away},
+    {"parallel faces", parallel_faces},
+    {"both far from the origin", both_far},
+    {"thin", thin},
+    {"all but parallel", all_but_parallel},
+    {"lattice", on_a_lattice},
+    {"deep", deep},
+    {"size ratio, any type", size_ratio_any_type},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* The pair of a seed, made from the seed alone. */
 static void make_pair(long seed, pair *q) {
     dice d = {(uint64_t)seed * 0x2545f4914f6cdd1du + 12345};
     roll(&d, 0, 1);
@@ -95,150 +259,8 @@ static void make_pair(long seed, pair *q) {
     cloud(&d, 4 + whole(&d, 5), 1, &q->b, q->vb);
     random_frame(&d, 1.5, &q->A);
     random_frame(&d, 1.5, &q->B);
-    double(*const both[2])[3] = {q->va, q->vb};
-    soa_shape *const shapes[2] = {&q->a, &q->b};
-    switch (seed % KINDS) {
-    case 0: q->kind = "random"; break;
-    case 1:
-        q->kind = "any type";
-        any_shape(&d, 1, &q->a, q->va);
-        any_shape(&d, 1, &q->b, q->vb);
-        break;
-    case 2: /* one or both flat; exactly, or tilted so that rounding thickens them */
-        q->kind = "flat";
-        for (int s = 0; s <= whole(&d, 2); ++s)
-            for (int k = 0; k < shapes[s]->vertex_count; ++k)
-                both[s][k][2] = 0.3 * whole(&d, 2) * both[s][0][0];
-        if (whole(&d, 3) == 0) {
-            q->B = q->A;
-            q->B.p[0] += roll(&d, -2, 2);
-            q->B.p[1] += roll(&d, -2, 2);
-        }
-        if (whole(&d, 2)) { /* in a plane that is no axis's */
-            const double x = roll(&d, -1, 1), y = roll(&d, -1, 1);
-            for (int s = 0; s < 2; ++s)
-                for (int k = 0; k < shapes[s]->vertex_count; ++k)
-                    both[s][k][2] = x * both[s][k][0] + y * both[s][k][1];
-        }
-        break;
-    case 3:
-        q->kind = "collinear";
-        for (int s = 0; s <= whole(&d, 2); ++s) {
-            const double e[3] = {roll(&d, -1, 1), roll(&d, -1, 1), whole(&d, 2) * roll(&d, -1, 1)};
-            for (int k = 0; k < shapes[s]->vertex_count; ++k) {
-                const double t = roll(&d, -1, 1);
-                for (int i = 0; i < 3; ++i)
-                    both[s][k][i] = t * e[i];
-            }
-        }
-        if (whole(&d, 3) == 0) {
-            q->B = q->A;
-            q->B.p[0] += roll(&d, -2, 2);
-        }
-        break;
-    case 4: /* each vertex again, as it is or off by an ulp */
-        q->kind = "duplicate";
-        for (int s = 0; s < 2; ++s)
-            for (int k = 1; k < shapes[s]->vertex_count; ++k) {
-                const int from = whole(&d, k);
-                if (whole(&d, 2)) continue;
-                memcpy(both[s][k], both[s][from], sizeof both[s][k]);
-                if (whole(&d, 2)) both[s][k][whole(&d, 3)] *= 1 + 0x1p-52;
-            }
-        break;
-    case 5: {
-        q->kind = "size ratio";
-        const double r = log_roll(&d, -6, 6), reach = 1 + r;
-        for (int k = 0; k < q->b.vertex_count; ++k)
-            for (int i = 0; i < 3; ++i)
-                q->vb[k][i] *= r;
-        random_frame(&d, reach, &q->B);
-        break;
-    }
-    case 6: /* as near as rounding lets them be, or nearly, or just overlapping */
-    case 7: {
-        q->kind = seed % KINDS == 6 ? "touching" : "touching, any type";
-        if (seed % KINDS == 7) {
-            any_shape(&d, 1, &q->a, q->va);
-            any_shape(&d, 1, &q->b, q->vb);
-        }
-        soa_distance out;
-        random_frame(&d, 3, &q->B);
-        if (soa_shape_distance(&q->a, &q->A, &q->b, &q->B, NULL, &out) == SOA_OK &&
-            out.distance > 0) {
-            double gap;
-            if (whole(&d, 3)) {
-                gap = (whole(&d, 2) ? 1 : -1) * log_roll(&d, -18, -2);
-            } else {
-                gap = 0;
-            }
-            for (int i = 0; i < 3; ++i)
-                q->B.p[i] += (out.distance - gap) * out.normal[i];
-        }
-        break;
-    }
-    case 8: {
-        q->kind = "far away";
-        random_frame(&d, log_roll(&d, 1, 7), &q->B);
-        break;
-    }
-    case 9: /* the same axes, lattice sizes and offsets: faces, edges and vertices meet exactly */
-        q->kind = "parallel faces";
-        box_of_vertices(&d, &q->a, q->va);
-        box_of_vertices(&d, &q->b, q->vb);
-        if (whole(&d, 2)) q->A = soa_frame_identity();
-        q->B = q->A;
-        for (int i = 0; i < 3; ++i)
-            q->B.p[i] += whole(&d, 13) - 6;
-        break;
-    case 10: {
-        q->kind = "both far from the origin";
-        const double far = log_roll(&d, 1, 7), x = roll(&d, -far, far), y = roll(&d, -far, far);
-        q->A.p[0] += x;
-        q->B.p[0] += x;
-        q->A.p[1] += y;
-        q->B.p[1] += y;
-        break;
-    }
-    case 11: /* needles and plates */
-        q->kind = "thin";
-        for (int s = 0; s < 2; ++s) {
-            const double f[3] = {log_roll(&d, -6, 0), log_roll(&d, -6, 0), 1};
-            for (int k = 0; k < shapes[s]->vertex_count; ++k)
-                for (int i = 0; i < 3; ++i)
-                    both[s][k][i] *= f[i];
-        }
-        random_frame(&d, 0.5, &q->B);
-        break;
-    case 12: { /* boxes turned against each other by next to nothing */
-        q->kind = "all but parallel";
-        box_of_vertices(&d, &q->a, q->va);
-        box_of_vertices(&d, &q->b, q->vb);
-        const double axis[3] = {roll(&d, -1, 1), roll(&d, -1, 1), roll(&d, -1, 1)};
-        const double p[3] = {whole(&d, 13) - 6, whole(&d, 13) - 6, roll(&d, -6, 6)};
-        const soa_frame turn = soa_frame_from_axis_angle(axis, log_roll(&d, -17, -4), p);
-        q->B = soa_frame_compose(&q->A, &turn);
-        break;
-    }
-    case 13:
-        q->kind = "lattice";
-        lattice(&d, 1 + whole(&d, 10), &q->a, q->va);
-        lattice(&d, 1 + whole(&d, 10), &q->b, q->vb);
-        q->A = q->B = soa_frame_identity();
-        for (int i = 0; i < 3; ++i)
-            q->B.p[i] = whole(&d, 7) - 3;
-        break;
-    case 14: /* one inside the other */
-        q->kind = "deep";
-        random_frame(&d, 0.2, &q->A);
-        random_frame(&d, 0.2, &q->B);
-        break;
-    case 15:
-        q->kind = "size ratio, any type";
-        any_shape(&d, 1, &q->a, q->va);
-        any_shape(&d, log_roll(&d, -6, 6), &q->b, q->vb);
-        break;
-    }
+    q->kind = kinds[seed % KINDS].name;
+    kinds[seed % KINDS].make(&d, q);
 }
 
 static double reach_of(const soa_shape *s) {

@@ -90,7 +90,7 @@ typedef struct history {
 } history;
 
 /* Keeps the state and asks all methods for the acceleration there. */
-static int record(void *user, const soa_closed_sample *s) {
+static bool record(void *user, const soa_closed_sample *s) {
     history *h = user;
     assert_true(h->count < SAMPLES);
     h->t[h->count] = s->t;

@@ -70,234 +70,287 @@ static double expected_rate(const soa_constraint_def *def, const soa_frame *X, c
 static int may_jump(const soa_constraint_def *def, double g) {
     return fabs(g) > 2 || (def->joint == SOA_HELICAL && !(fabs(g) + 0.02 < 2 * fabs(def->pitch)));
 }
-static void rows_by_differences(void **state) {
-    (void)state;
-    worst_case closure = {0}, admissible = {0}, rates = {0}, matrix = {0}, second = {0},
-               velocity = {0}, far = {0};
-    int kinds[7] = {0}, joints[SOA_JOINT_TYPE_COUNT] = {0}, drives = 0, mimics = 0, floating = 0;
-    for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
-        closed *s = open_closed(seed, 4);
-        const int nv = s->nv, rows = s->rows;
-        for (int r = 0; r < rows; ++r) {
-            note(&closure, fabs(s->g[r]), seed);
-            note(&admissible, fabs(s->rate[r]), seed);
-        }
-        for (int b = 1; b <= s->nb; ++b) {
-            soa_body_info info;
-            OK(soa_model_body(s->m, b, &info));
-            mimics += info.mimic >= 0;
-            floating += info.type == SOA_FREE && info.parent == 0;
-        }
-        for (int k = 0; k < s->count; ++k) {
-            ++kinds[s->def[k].kind];
-            drives += s->def[k].drive != NULL;
-            if (s->def[k].kind == SOA_LOOP) ++joints[s->def[k].joint];
-        }
-        /* on the constraints, then off them and with any velocity */
-        for (int away = 0; away < 2; ++away) {
-            double *v = s->v, at[4][MOST_ROWS], dt[4][MOST_ROWS], f[4];
-            if (away) {
-                roll_many(&s->d, -0.3, 0.3, (size_t)nv, s->v1);
-                OK(soa_q_integrate(s->m, s->q, s->v1, 1, s->q));
-                roll_many(&s->d, -1, 1, (size_t)nv, s->v);
-                OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q, .v = v, .t = s->t},
-                                            s->g, s->rate, s->G, s->gamma));
-            }
-            double fastest = 1; /* a drive near a dead point asks for high speeds */
-            for (int j = 0; j < nv; ++j)
-                fastest = fmax(fastest, fabs(v[j]));
-            const double h = 1e-3 / fastest;
-            /* q(t) = q + v t with v constant: G v + dg/dt is the rate of g, gamma that of G v +
-             * dg/dt */
-            for (int k = 0; k < 4; ++k) {
-                const double x = (k < 2 ? k - 2 : k - 1) * h;
-                OK(soa_q_integrate(s->m, s->q, v, x, s->q1));
-                OK(soa_constraints_evaluate(s->c, s->w,
-                                            &(soa_input){.q = s->q1, .v = v, .t = s->t + x}, at[k],
-                                            dt[k], NULL, NULL));
-            }
-            for (int k = 0, r = 0; k < s->count; ++k) {
-                int first, n;
-                OK(soa_constraints_row_range(s->c, k, &first, &n));
-                assert_int_equal(first, r);
-                double w[3], p[3];
-                soa_frame X;
-                const int poses = s->def[k].kind == SOA_VELOCITY || s->def[k].kind == SOA_ROLLING ||
-                                  s->def[k].kind == SOA_DISC;
-                if (poses) relative_rates(s, s->def + k, v, h, &X, w, p);
-                for (int i = 0; i < n; ++i, ++r) {
-                    for (int j = 0; j < 4; ++j)
-                        f[j] = dt[j][r];
-                    note(away ? &far : &second,
-                         fabs(slope(f, h) - s->gamma[r]) /
-                             fmax(fastest * fastest, fabs(s->gamma[r])),
-                         seed);
-                    if (on_velocity(s->def + k, i)) {
-                        assert_true(s->g[r] == 0);
-                        note(&velocity,
-                             fabs(s->rate[r] - expected_rate(s->def + k, &X, w, p, i)) / fastest,
-                             seed);
-                        continue;
-                    }
-                    if (may_jump(s->def + k, s->g[r])) continue;
-                    for (int j = 0; j < 4; ++j)
-                        f[j] = at[j][r];
-                    note(away ? &far : &rates,
-                         fabs(slope(f, h) - s->rate[r]) / fmax(fastest, fabs(s->rate[r])), seed);
-                }
-            }
-            /* G, as the derivative of g along any direction at one time */
-            roll_many(&s->d, -1, 1, (size_t)nv, s->v1);
-            for (int k = 0; k < 4; ++k) {
-                OK(soa_q_integrate(s->m, s->q, s->v1, (k < 2 ? k - 2 : k - 1) * h, s->q1));
-                OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .t = s->t}, at[k],
-                                            NULL, NULL, NULL));
-            }
-            for (int k = 0, r = 0; k < s->count; ++k) {
-                int n;
-                OK(soa_constraints_row_range(s->c, k, NULL, &n));
-                for (int i = 0; i < n; ++i, ++r) {
-                    if (on_velocity(s->def + k, i) || may_jump(s->def + k, s->g[r])) continue;
-                    for (int j = 0; j < 4; ++j)
-                        f[j] = at[j][r];
-                    const double along = dot(nv, s->G + nv * r, s->v1);
-                    note(away ? &far : &matrix, fabs(slope(f, h) - along) / fmax(1, fabs(along)),
-                         seed);
-                }
-            }
-        }
-        close_closed(s);
+/* What the random systems contain. */
+typedef struct census {
+    int kinds[7], joints[SOA_JOINT_TYPE_COUNT];
+    int drives, mimics, floating;
+} census;
+static void count_parts(closed *s, census *n) {
+    for (int b = 1; b <= s->nb; ++b) {
+        soa_body_info info;
+        OK(soa_model_body(s->m, b, &info));
+        n->mimics += info.mimic >= 0;
+        n->floating += info.type == SOA_FREE && info.parent == 0;
     }
+    for (int k = 0; k < s->count; ++k) {
+        ++n->kinds[s->def[k].kind];
+        n->drives += s->def[k].drive != NULL;
+        if (s->def[k].kind == SOA_LOOP) ++n->joints[s->def[k].joint];
+    }
+}
+static void print_census(const census *n) {
     printf("  loops %d, distances %d, ratios %d, rolling %d, velocities %d, planes %d, discs %d; "
            "driven %d; mimic "
            "joints %d, "
            "free bases %d\n",
-           kinds[0], kinds[1], kinds[2], kinds[3], kinds[4], kinds[5], kinds[6], drives, mimics,
-           floating);
+           n->kinds[0], n->kinds[1], n->kinds[2], n->kinds[3], n->kinds[4], n->kinds[5],
+           n->kinds[6], n->drives, n->mimics, n->floating);
     for (int j = 0; j < SOA_JOINT_TYPE_COUNT; ++j)
-        printf("  %s %d%s", soa_joint_type_name((soa_joint_type)j), joints[j],
+        printf("  %s %d%s", soa_joint_type_name((soa_joint_type)j), n->joints[j],
                j + 1 < SOA_JOINT_TYPE_COUNT ? "," : "\n");
-    conclude("closed by construction", &closure, 1e-12);
-    conclude("velocities made admissible", &admissible, 1e-10);
-    conclude("rate = dg/dt", &rates, 1e-8);
-    conclude("rates of velocity rows from poses", &velocity, 1e-8);
-    conclude("G = dg/dq", &matrix, 1e-8);
-    conclude("gamma = d(rate)/dt", &second, 1e-8);
-    conclude("all of these off the constraints", &far, 1e-6);
 }
 
-static void dynamics(void **state) {
+typedef struct row_errors {
+    worst_case closure, admissible, rates, matrix, second, velocity, far;
+} row_errors;
+/* Residuals and rates of all rows at the times -2h, -h, h, 2h of a motion. */
+typedef struct samples {
+    double fastest, h;
+    double g[4][MOST_ROWS], rate[4][MOST_ROWS];
+} samples;
+static double time_of_sample(int k, double h) {
+    return (k < 2 ? k - 2 : k - 1) * h;
+}
+static double row_slope(double at[4][MOST_ROWS], int row, double h) {
+    const double f[4] = {at[0][row], at[1][row], at[2][row], at[3][row]};
+    return slope(f, h);
+}
+
+/* The system is built closed, with an admissible velocity. */
+static void compare_construction(const closed *s, row_errors *e) {
+    for (int r = 0; r < s->rows; ++r) {
+        note(&e->closure, fabs(s->g[r]), s->seed);
+        note(&e->admissible, fabs(s->rate[r]), s->seed);
+    }
+}
+/* To a state off the constraints and with any velocity. */
+static void leave_constraints(closed *s) {
+    roll_many(&s->d, -0.3, 0.3, (size_t)s->nv, s->v1);
+    OK(soa_q_integrate(s->m, s->q, s->v1, 1, s->q));
+    roll_many(&s->d, -1, 1, (size_t)s->nv, s->v);
+    refresh(s);
+}
+/* Along q(t) = q + v t with v constant: G v + dg/dt is the rate of g, gamma that of G v + dg/dt. */
+static void sample_motion(closed *s, samples *x) {
+    x->fastest = 1; /* a drive near a dead point asks for high speeds */
+    for (int j = 0; j < s->nv; ++j)
+        x->fastest = fmax(x->fastest, fabs(s->v[j]));
+    x->h = 1e-3 / x->fastest;
+    for (int k = 0; k < 4; ++k) {
+        const double t = time_of_sample(k, x->h);
+        OK(soa_q_integrate(s->m, s->q, s->v, t, s->q1));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .v = s->v, .t = s->t + t},
+                                    x->g[k], x->rate[k], NULL, NULL));
+    }
+}
+/* Rates and gamma of all rows of constraint k, of which the first is `first`. */
+static void compare_rates(closed *s, int k, int first, int n, samples *x, int away, row_errors *e) {
+    const soa_constraint_def *def = s->def + k;
+    const int poses =
+        def->kind == SOA_VELOCITY || def->kind == SOA_ROLLING || def->kind == SOA_DISC;
+    double w[3], p[3];
+    soa_frame X;
+    if (poses) relative_rates(s, def, s->v, x->h, &X, w, p);
+    for (int i = 0; i < n; ++i) {
+        const int r = first + i;
+        note(away ? &e->far : &e->second,
+             fabs(row_slope(x->rate, r, x->h) - s->gamma[r]) /
+                 fmax(x->fastest * x->fastest, fabs(s->gamma[r])),
+             s->seed);
+        if (on_velocity(def, i)) {
+            assert_true(s->g[r] == 0);
+            note(&e->velocity, fabs(s->rate[r] - expected_rate(def, &X, w, p, i)) / x->fastest,
+                 s->seed);
+            continue;
+        }
+        if (may_jump(def, s->g[r])) continue;
+        note(away ? &e->far : &e->rates,
+             fabs(row_slope(x->g, r, x->h) - s->rate[r]) / fmax(x->fastest, fabs(s->rate[r])),
+             s->seed);
+    }
+}
+/* G, as the derivative of g along any direction at one time. */
+static void compare_matrix(closed *s, samples *x, int away, row_errors *e) {
+    const int nv = s->nv;
+    roll_many(&s->d, -1, 1, (size_t)nv, s->v1);
+    for (int k = 0; k < 4; ++k) {
+        OK(soa_q_integrate(s->m, s->q, s->v1, time_of_sample(k, x->h), s->q1));
+        OK(soa_constraints_evaluate(s->c, s->w, &(soa_input){.q = s->q1, .t = s->t}, x->g[k], NULL,
+                                    NULL, NULL));
+    }
+    for (int k = 0, r = 0; k < s->count; ++k) {
+        int n;
+        OK(soa_constraints_row_range(s->c, k, NULL, &n));
+        for (int i = 0; i < n; ++i, ++r) {
+            if (on_velocity(s->def + k, i) || may_jump(s->def + k, s->g[r])) continue;
+            const double along = dot(nv, s->G + nv * r, s->v1);
+            note(away ? &e->far : &e->matrix,
+                 fabs(row_slope(x->g, r, x->h) - along) / fmax(1, fabs(along)), s->seed);
+        }
+    }
+}
+static void rows_by_differences(void **state) {
     (void)state;
-    worst_case vdot = {0}, pull = {0}, lambda = {0}, whole[3] = {{0}}, least = {0}, dull = {0},
-               hidden = {0};
-    worst_case respond = {0};
-    long full = 0, redundant = 0, beyond = 0, refused = 0, moving = 0;
+    row_errors e = {0};
+    census parts = {0};
     for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
         closed *s = open_closed(seed, 4);
-        const int nv = s->nv, rows = s->rows;
-        answer a = make_answer(s), b = make_answer(s);
-        solve_dense(s, s->tau, &a);
-        const int independent = a.rank == rows, clear = a.condition < 1e8 && a.gap < 1e-26;
-        full += clear && independent;
-        redundant += clear && !independent;
-        beyond += !clear;
-        moving += rows > 0 && nv > a.rank;
-        if (clear && independent) {
-            solve_whole(s, s->tau, &b);
-            note(&whole[0], vdot_error(b.vdot, &a, nv), seed);
-            note(&whole[1], relative(b.pull, a.pull, (size_t)nv), seed);
-            note(&whole[2], relative(b.lambda, a.lambda, (size_t)rows), seed);
-        }
-        for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
-            soa_closed_options o = soa_closed_options_default();
-            soa_closed_report report;
-            o.method = methods[k];
-            const soa_status got = soa_closed_fd(s->c, s->w, &o,
-                                                 &(soa_input){.q = s->q,
-                                                              .v = s->v,
-                                                              .tau = s->tau,
-                                                              .wrenches = s->f,
-                                                              .wrench_count = 2,
-                                                              .t = s->t},
-                                                 s->qdd, s->lambda, &report);
-            if (clear && got)
-                fail_msg("seed %ld, method %d: %s", seed, (int)k, soa_status_text(got));
-            assert_int_equal(report.rows, rows);
-            if (clear) {
-                if (report.rank != a.rank)
-                    fail_msg("seed %ld, method %d: rank %d, expected %d of %d", seed, (int)k,
-                             report.rank, a.rank, rows);
-                assert_int_equal(report.redundant, rows - a.rank);
-                assert_true((report.redundant > 0) == (report.text[0] != 0));
-                note(&vdot, vdot_error(s->qdd, &a, nv), seed);
-                pull_of(s, s->lambda, s->v1);
-                note(&pull, relative(s->v1, a.pull, (size_t)nv), seed);
-                note(independent ? &lambda : &least, relative(s->lambda, a.lambda, (size_t)rows),
-                     seed);
-                /* what a further force adds */
-                double *x = s->A, *more = x + nv, size = 1;
-                roll_many(&s->d, -20, 20, (size_t)nv, x);
-                OK(soa_closed_fd(s->c, s->w, &o,
-                                 &(soa_input){.q = s->q,
-                                              .v = s->v,
-                                              .tau = s->tau,
-                                              .wrenches = s->f,
-                                              .wrench_count = 2,
-                                              .t = s->t},
-                                 s->qdd, NULL, NULL));
-                OK(soa_closed_response(s->c, s->w, x, more));
-                for (int j = 0; j < nv; ++j) {
-                    x[j] += s->tau[j];
-                    size = fmax(size, fmax(fabs(more[j]), fabs(s->qdd[j])));
-                }
-                OK(soa_closed_fd(s->c, s->w, &o,
-                                 &(soa_input){.q = s->q,
-                                              .v = s->v,
-                                              .tau = x,
-                                              .wrenches = s->f,
-                                              .wrench_count = 2,
-                                              .t = s->t},
-                                 s->v1, NULL, NULL));
-                for (int j = 0; j < nv; ++j)
-                    note(&respond, fabs(s->v1[j] - s->qdd[j] - more[j]) / size, seed);
-            } else {
-                /* the status is the answer: fine within what the condition allows, or singular */
-                refused += got != SOA_OK;
-                if (got == SOA_OK) {
-                    for (int r = 0; r < rows; ++r) {
-                        double sum = s->gamma[r], most = 0, fastest = 0;
-                        for (int j = 0; j < nv; ++j) {
-                            sum += s->G[nv * r + j] * s->qdd[j];
-                            most = fmax(most, fabs(s->G[nv * r + j]));
-                            fastest = fmax(fastest, fabs(s->qdd[j]));
-                        }
-                        const double size = fmax(1, fmax(fabs(s->gamma[r]), most * fastest));
-                        note(&dull, fabs(sum) / size, seed);
-                    }
-                } else if (got == SOA_E_SINGULAR) {
-                    note(&hidden, 1e9 / report.condition, seed); /* the report tells why */
-                } else {
-                    assert_int_equal(got, SOA_E_INCONSISTENT);
-                }
+        compare_construction(s, &e);
+        count_parts(s, &parts);
+        for (int away = 0; away < 2; ++away) {
+            samples x;
+            if (away) leave_constraints(s);
+            sample_motion(s, &x);
+            for (int k = 0, r = 0; k < s->count; ++k) {
+                int first, n;
+                OK(soa_constraints_row_range(s->c, k, &first, &n));
+                assert_int_equal(first, r);
+                compare_rates(s, k, first, n, &x, away, &e);
+                r += n;
             }
+            compare_matrix(s, &x, away, &e);
         }
+        close_closed(s);
+    }
+    print_census(&parts);
+    conclude("closed by construction", &e.closure, 1e-12);
+    conclude("velocities made admissible", &e.admissible, 1e-10);
+    conclude("rate = dg/dt", &e.rates, 1e-8);
+    conclude("rates of velocity rows from poses", &e.velocity, 1e-8);
+    conclude("G = dg/dq", &e.matrix, 1e-8);
+    conclude("gamma = d(rate)/dt", &e.second, 1e-8);
+    conclude("all of these off the constraints", &e.far, 1e-6);
+}
+
+/* ---- forward dynamics ------------------------------------------------------------------------ */
+typedef struct dynamics_errors {
+    worst_case whole_vdot, whole_pull, whole_lambda; /* the two oracles against each other */
+    worst_case vdot, pull, lambda, least, respond;
+    worst_case dull, hidden; /* beyond a condition of 1e8: answers, and refusals */
+    long full, redundant, beyond, refused, moving;
+} dynamics_errors;
+
+static int is_clear(const answer *a, double most_condition) {
+    return a->condition < most_condition && a->gap < 1e-26;
+}
+static soa_status forward(closed *s, const soa_closed_options *o, const double *tau, double *qdd,
+                          double *lambda, soa_closed_report *report) {
+    return soa_closed_fd(
+        s->c, s->w, o,
+        &(soa_input){
+            .q = s->q, .v = s->v, .tau = tau, .wrenches = s->f, .wrench_count = 2, .t = s->t},
+        qdd, lambda, report);
+}
+static void compare_oracles(closed *s, const answer *a, dynamics_errors *e) {
+    answer b = make_answer(s);
+    solve_whole(s, s->tau, &b);
+    note(&e->whole_vdot, vdot_error(b.vdot, a, s->nv), s->seed);
+    note(&e->whole_pull, relative(b.pull, a->pull, (size_t)s->nv), s->seed);
+    note(&e->whole_lambda, relative(b.lambda, a->lambda, (size_t)s->rows), s->seed);
+    free_answer(&b);
+}
+/* s->qdd, s->lambda and the report of method k against the oracle. */
+static void compare_answer(closed *s, size_t k, const soa_closed_report *report, const answer *a,
+                           dynamics_errors *e) {
+    const int rows = s->rows, independent = a->rank == rows;
+    if (report->rank != a->rank)
+        fail_msg("seed %ld, method %d: rank %d, expected %d of %d", s->seed, (int)k, report->rank,
+                 a->rank, rows);
+    assert_int_equal(report->redundant, rows - a->rank);
+    assert_true((report->redundant > 0) == (report->text[0] != 0));
+    note(&e->vdot, vdot_error(s->qdd, a, s->nv), s->seed);
+    pull_of(s, s->lambda, s->v1);
+    note(&e->pull, relative(s->v1, a->pull, (size_t)s->nv), s->seed);
+    note(independent ? &e->lambda : &e->least, relative(s->lambda, a->lambda, (size_t)rows),
+         s->seed);
+}
+/* What a further force adds. */
+static void compare_response(closed *s, const soa_closed_options *o, dynamics_errors *e) {
+    const int nv = s->nv;
+    double *x = s->A, *more = x + nv, size = 1;
+    roll_many(&s->d, -20, 20, (size_t)nv, x);
+    OK(forward(s, o, s->tau, s->qdd, NULL, NULL));
+    OK(soa_closed_response(s->c, s->w, x, more));
+    for (int j = 0; j < nv; ++j) {
+        x[j] += s->tau[j];
+        size = fmax(size, fmax(fabs(more[j]), fabs(s->qdd[j])));
+    }
+    OK(forward(s, o, x, s->v1, NULL, NULL));
+    for (int j = 0; j < nv; ++j)
+        note(&e->respond, fabs(s->v1[j] - s->qdd[j] - more[j]) / size, s->seed);
+}
+/* Beyond a condition of 1e8 the status is the answer: fine within what the condition allows, or
+ * singular. */
+static void judge_status(const closed *s, soa_status got, const soa_closed_report *report,
+                         dynamics_errors *e) {
+    const int nv = s->nv;
+    e->refused += got != SOA_OK;
+    if (got == SOA_E_SINGULAR) {
+        note(&e->hidden, 1e9 / report->condition, s->seed); /* the report gives the reason */
+        return;
+    }
+    if (got != SOA_OK) {
+        assert_int_equal(got, SOA_E_INCONSISTENT);
+        return;
+    }
+    for (int r = 0; r < s->rows; ++r) {
+        double sum = s->gamma[r], most = 0, fastest = 0;
+        for (int j = 0; j < nv; ++j) {
+            sum += s->G[nv * r + j] * s->qdd[j];
+            most = fmax(most, fabs(s->G[nv * r + j]));
+            fastest = fmax(fastest, fabs(s->qdd[j]));
+        }
+        const double size = fmax(1, fmax(fabs(s->gamma[r]), most * fastest));
+        note(&e->dull, fabs(sum) / size, s->seed);
+    }
+}
+static void judge_method(closed *s, size_t k, const answer *a, dynamics_errors *e) {
+    soa_closed_options o = soa_closed_options_default();
+    soa_closed_report report;
+    o.method = methods[k];
+    const soa_status got = forward(s, &o, s->tau, s->qdd, s->lambda, &report);
+    const int clear = is_clear(a, 1e8);
+    if (clear && got) fail_msg("seed %ld, method %d: %s", s->seed, (int)k, soa_status_text(got));
+    assert_int_equal(report.rows, s->rows);
+    if (clear) {
+        compare_answer(s, k, &report, a, e);
+        compare_response(s, &o, e);
+    } else {
+        judge_status(s, got, &report, e);
+    }
+}
+static void dynamics(void **state) {
+    (void)state;
+    dynamics_errors e = {0};
+    for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
+        closed *s = open_closed(seed, 4);
+        answer a = make_answer(s);
+        solve_dense(s, s->tau, &a);
+        const int independent = a.rank == s->rows, clear = is_clear(&a, 1e8);
+        e.full += clear && independent;
+        e.redundant += clear && !independent;
+        e.beyond += !clear;
+        e.moving += s->rows > 0 && s->nv > a.rank;
+        if (clear && independent) compare_oracles(s, &a, &e);
+        for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k)
+            judge_method(s, k, &a, &e);
         free_answer(&a);
-        free_answer(&b);
         close_closed(s);
     }
     printf("  %ld systems with independent rows, %ld with redundant ones, %ld beyond 1e8 (%ld "
            "refusals); %ld can move\n",
-           full, redundant, beyond, refused, moving);
-    conclude("oracles: vdot of (20) and by singular values", whole, 1e-9);
-    conclude("oracles: G' lambda", whole + 1, 1e-9);
-    conclude("oracles: lambda", whole + 2, 1e-9);
-    conclude("vdot, four methods", &vdot, 1e-9);
-    conclude("G' lambda, four methods", &pull, 1e-9);
-    conclude("lambda, independent rows", &lambda, 1e-9);
-    conclude("lambda, redundant rows, of least norm", &least, 1e-9);
-    conclude("response to further forces", &respond, 1e-9);
-    if (dull.count) conclude("beyond 1e8, where an answer is given: G vdot + gamma", &dull, 1e-6);
-    if (hidden.count) conclude("beyond 1e8, singular: 1e9 / condition told", &hidden, 1);
+           e.full, e.redundant, e.beyond, e.refused, e.moving);
+    conclude("oracles: vdot of (20) and by singular values", &e.whole_vdot, 1e-9);
+    conclude("oracles: G' lambda", &e.whole_pull, 1e-9);
+    conclude("oracles: lambda", &e.whole_lambda, 1e-9);
+    conclude("vdot, four methods", &e.vdot, 1e-9);
+    conclude("G' lambda, four methods", &e.pull, 1e-9);
+    conclude("lambda, independent rows", &e.lambda, 1e-9);
+    conclude("lambda, redundant rows, of least norm", &e.least, 1e-9);
+    conclude("response to further forces", &e.respond, 1e-9);
+    if (e.dull.count)
+        conclude("beyond 1e8, where an answer is given: G vdot + gamma", &e.dull, 1e-6);
+    if (e.hidden.count) conclude("beyond 1e8, singular: 1e9 / condition told", &e.hidden, 1);
 }
 
 /* ---- projection and assembly ----------------------------------------------------------------- */
@@ -341,7 +394,7 @@ static void projection(void **state) {
         solve_dense(s, s->tau, &a);
         const int independent = a.rank == rows;
         /* a dead point is no place to come back to */
-        const int clear = a.condition < 1e6 && a.gap < 1e-26;
+        const int clear = is_clear(&a, 1e6);
         free_answer(&a);
         if (!clear || !rows) {
             close_closed(s);
@@ -455,129 +508,150 @@ static void assembly(void **state) {
 }
 
 /* ---- inverse dynamics ------------------------------------------------------------------------ */
+typedef struct inverse_errors {
+    worst_case back, part, least, zero, multipliers;
+    long subsets, refused;
+} inverse_errors;
+/* Which joints have motors: all in round 0, then most, then half of them. Returns their number. */
+static int choose_motors(closed *s, int round, unsigned char *mask) {
+    int driven = 0;
+    for (int j = 0; j < s->nv; ++j)
+        driven += mask[j] = round == 0 || roll(&s->d, 0, 1) < (round == 1 ? 0.8 : 0.5);
+    return driven;
+}
+/* f = tau + G' lambda: what motors and constraints together must supply for the acceleration. */
+static void needed_torques(closed *s, const double *acc, double *f) {
+    double *cut = s->qdd;
+    cut_torques(s, cut);
+    OK(soa_rnea(s->m, s->w, s->q, s->v, acc, s->f, 2, f));
+    for (int j = 0; j < s->nv; ++j)
+        f[j] -= cut[j];
+}
+/* Can the constraints alone hold the joints without motors, G_u' lambda = f_u? By how much the
+ * nearest lambda misses. */
+static double missed_by_constraints(closed *s, const unsigned char *mask, int driven,
+                                    const double *f) {
+    const int nv = s->nv, rows = s->rows, u = nv - driven, big = u > rows ? u : rows;
+    double *A = s->A, *x = s->U, off = 0, sv[512];
+    lapack_int rank = 0;
+    for (int j = 0, k = 0; j < nv; ++j) {
+        if (mask[j]) continue;
+        for (int r = 0; r < rows; ++r)
+            A[rows * k + r] = s->G[nv * r + j];
+        x[k++] = f[j];
+    }
+    for (int i = u; i < big; ++i)
+        x[i] = 0;
+    if (u && rows) LAPACKE_dgelsd(LAPACK_ROW_MAJOR, u, rows, 1, A, rows, x, 1, sv, 1e-10, &rank);
+    for (int j = 0; j < nv; ++j) {
+        if (mask[j]) continue;
+        double held = 0;
+        for (int r = 0; r < rows; ++r)
+            held += s->G[nv * r + j] * x[r];
+        off = fmax(off, fabs(f[j] - (rows ? held : 0)));
+    }
+    return off;
+}
+/* Rows of V from the number returned on span the z with G_u' z = 0. */
+static int free_multipliers(closed *s, const unsigned char *mask, int driven, double *V) {
+    const int nv = s->nv, rows = s->rows, u = nv - driven;
+    double *N = s->K, S[MOST_ROWS], super[512];
+    if (!u) {
+        for (int i = 0; i < rows * rows; ++i)
+            V[i] = i % (rows + 1) == 0;
+        return 0;
+    }
+    for (int j = 0, k = 0; j < nv; ++j) {
+        if (mask[j]) continue;
+        for (int r = 0; r < rows; ++r)
+            N[rows * k + r] = s->G[nv * r + j];
+        ++k;
+    }
+    LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'A', u, rows, N, rows, S, NULL, u, V, rows, super);
+    int first = 0;
+    while (first < (u < rows ? u : rows) && S[first] > 1e-9 * fmax(1, S[0]))
+        ++first;
+    return first;
+}
+/* Least norm: tau is orthogonal to G_a' z for every z with G_u' z = 0. */
+static void compare_least_norm(closed *s, const unsigned char *mask, int driven, const double *tau,
+                               const double *f, inverse_errors *e) {
+    const int nv = s->nv, rows = s->rows;
+    double V[MOST_ROWS * MOST_ROWS];
+    for (int i = free_multipliers(s, mask, driven, V); i < rows; ++i) {
+        double along = 0, way = 0, force = 0;
+        for (int j = 0; j < nv; ++j) {
+            double y = 0;
+            for (int r = 0; r < rows; ++r)
+                y += s->G[nv * r + j] * V[rows * i + r];
+            along += y * tau[j];
+            way = fmax(way, fabs(y));
+            force = fmax(force, fabs(f[j]));
+        }
+        note(&e->least, fabs(along) / fmax(1, way * force), s->seed);
+    }
+}
+/* No torque without a motor, and lambda goes with tau: f = tau + G' lambda. */
+static void compare_torques(closed *s, const unsigned char *mask, const double *tau,
+                            const double *lambda, const double *f, inverse_errors *e) {
+    double *sum = s->qdd;
+    for (int j = 0; j < s->nv; ++j)
+        if (!mask[j]) note(&e->zero, fabs(tau[j]), s->seed);
+    pull_of(s, lambda, sum);
+    for (int j = 0; j < s->nv; ++j)
+        sum[j] += tau[j];
+    note(&e->multipliers, relative(sum, f, (size_t)s->nv), s->seed);
+}
+/* Inverse dynamics of the oracle's acceleration (one the machine can have), with some motors. */
+static void judge_motors(closed *s, int round, const answer *a, inverse_errors *e) {
+    const int nv = s->nv, full = round == 0;
+    unsigned char *mask = calloc((size_t)nv, 1);
+    double *tau = calloc((size_t)nv, 8), *f = calloc((size_t)nv, 8), lambda[MOST_ROWS], size = 1;
+    const int driven = choose_motors(s, round, mask);
+    const soa_status got = soa_closed_id(
+        s->c, s->w,
+        &(soa_input){
+            .q = s->q, .v = s->v, .a = a->vdot, .wrenches = s->f, .wrench_count = 2, .t = s->t},
+        full ? NULL : mask, tau, lambda);
+    needed_torques(s, a->vdot, f);
+    for (int j = 0; j < nv; ++j)
+        size = fmax(size, fabs(f[j]));
+    const double missed = missed_by_constraints(s, mask, driven, f);
+    if (got == SOA_E_INCONSISTENT) {
+        ++e->refused;
+        assert_false(full);
+        assert_true(missed > 1e-10 * size);
+    } else {
+        if (got) fail_msg("seed %ld, round %d: %s", s->seed, round, soa_status_text(got));
+        assert_true(missed <= 1e-6 * size);
+        e->subsets += !full;
+        compare_torques(s, mask, tau, lambda, f, e);
+        if (s->rows && driven) compare_least_norm(s, mask, driven, tau, f, e);
+        OK(forward(s, NULL, tau, s->qdd, NULL, NULL));
+        note(full ? &e->back : &e->part, vdot_error(s->qdd, a, nv), s->seed);
+    }
+    free(mask);
+    free(tau);
+    free(f);
+}
 static void inverse(void **state) {
     (void)state;
-    worst_case back = {0}, part = {0}, least = {0}, zero = {0}, multipliers = {0};
-    long subsets = 0, refused = 0;
+    inverse_errors e = {0};
     for (long seed = first_seed(); seed < first_seed() + systems(); ++seed) {
         closed *s = open_closed(seed, 3);
-        const int nv = s->nv, rows = s->rows;
         answer a = make_answer(s);
         solve_dense(s, s->tau, &a);
-        const int clear = a.condition < 1e6 && a.gap < 1e-26;
-        unsigned char *mask = calloc((size_t)nv, 1);
-        double *acc = calloc((size_t)nv, 8), *tau = calloc((size_t)nv, 8), lambda[MOST_ROWS];
-        memcpy(acc, a.vdot, (size_t)nv * sizeof *acc); /* an acceleration the machine can have */
-        for (int round = 0; clear && round < 3; ++round) {
-            const int full = round == 0;
-            int driven = 0;
-            for (int j = 0; j < nv; ++j)
-                driven += mask[j] = full || roll(&s->d, 0, 1) < (round == 1 ? 0.8 : 0.5);
-            const soa_status got = soa_closed_id(
-                s->c, s->w,
-                &(soa_input){
-                    .q = s->q, .v = s->v, .a = acc, .wrenches = s->f, .wrench_count = 2, .t = s->t},
-                full ? NULL : mask, tau, lambda);
-            /* can the others be held by the constraints alone?  G_u' lambda = f_u */
-            double *f = s->v1, *rest = s->qdd;
-            cut_torques(s, rest);
-            OK(soa_rnea(s->m, s->w, s->q, s->v, acc, s->f, 2, f));
-            for (int j = 0; j < nv; ++j)
-                f[j] -= rest[j];
-            const int u = nv - driven, big = u > rows ? u : rows;
-            double *A = s->A, *x = s->U, off = 0, size = 1;
-            lapack_int rank = 0;
-            double sv[512];
-            for (int j = 0, k = 0; j < nv; ++j) {
-                size = fmax(size, fabs(f[j]));
-                if (mask[j]) continue;
-                for (int r = 0; r < rows; ++r)
-                    A[rows * k + r] = s->G[nv * r + j];
-                x[k++] = f[j];
-            }
-            for (int i = u; i < big; ++i)
-                x[i] = 0;
-            if (u && rows)
-                LAPACKE_dgelsd(LAPACK_ROW_MAJOR, u, rows, 1, A, rows, x, 1, sv, 1e-10, &rank);
-            for (int j = 0, k = 0; j < nv; ++j) {
-                if (mask[j]) continue;
-                double held = 0;
-                for (int r = 0; r < rows; ++r)
-                    held += s->G[nv * r + j] * x[r];
-                off = fmax(off, fabs(f[j] - (rows ? held : 0)));
-                ++k;
-            }
-            if (got == SOA_E_INCONSISTENT) {
-                ++refused;
-                assert_false(full);
-                assert_true(off > 1e-10 * size);
-                continue;
-            }
-            if (got) fail_msg("seed %ld, round %d: %s", seed, round, soa_status_text(got));
-            assert_true(off <= 1e-6 * size);
-            subsets += !full;
-            for (int j = 0; j < nv; ++j)
-                if (!mask[j]) note(&zero, fabs(tau[j]), seed);
-            /* lambda given is one that goes with tau: f = tau + G' lambda */
-            pull_of(s, lambda, rest);
-            for (int j = 0; j < nv; ++j)
-                rest[j] += tau[j];
-            note(&multipliers, relative(rest, f, (size_t)nv), seed);
-            /* least norm: tau is orthogonal to G_a' z for every z with G_u' z = 0 */
-            if (rows && driven) {
-                double *N = s->K, S2[MOST_ROWS], V[MOST_ROWS * MOST_ROWS], super[512];
-                int k = 0;
-                for (int j = 0; j < nv; ++j)
-                    if (!mask[j])
-                        for (int r = 0, to = k++; r < rows; ++r)
-                            N[rows * to + r] = s->G[nv * r + j];
-                int free_from = 0;
-                if (u) {
-                    LAPACKE_dgesvd(LAPACK_ROW_MAJOR, 'N', 'A', u, rows, N, rows, S2, NULL, u, V,
-                                   rows, super);
-                    while (free_from < (u < rows ? u : rows) &&
-                           S2[free_from] > 1e-9 * fmax(1, S2[0]))
-                        ++free_from;
-                } else {
-                    for (int i = 0; i < rows * rows; ++i)
-                        V[i] = i % (rows + 1) == 0;
-                }
-                for (int e = free_from; e < rows; ++e) {
-                    double along = 0, way = 0, force = 0;
-                    for (int j = 0; j < nv; ++j) {
-                        double y = 0;
-                        for (int r = 0; r < rows; ++r)
-                            y += s->G[nv * r + j] * V[rows * e + r];
-                        along += y * tau[j];
-                        way = fmax(way, fabs(y));
-                        force = fmax(force, fabs(f[j]));
-                    }
-                    note(&least, fabs(along) / fmax(1, way * force), seed);
-                }
-            }
-            const soa_status forward = soa_closed_fd(s->c, s->w, NULL,
-                                                     &(soa_input){.q = s->q,
-                                                                  .v = s->v,
-                                                                  .tau = tau,
-                                                                  .wrenches = s->f,
-                                                                  .wrench_count = 2,
-                                                                  .t = s->t},
-                                                     s->qdd, NULL, NULL);
-            OK(forward);
-            note(full ? &back : &part, vdot_error(s->qdd, &a, nv), seed);
-        }
-        free(mask);
-        free(acc);
-        free(tau);
+        for (int round = 0; is_clear(&a, 1e6) && round < 3; ++round)
+            judge_motors(s, round, &a, &e);
         free_answer(&a);
         close_closed(s);
     }
-    printf("  %ld subsets of motors could do it, %ld could not\n", subsets, refused);
-    conclude("forward(inverse(a)) = a, all joints with motors", &back, 1e-9);
-    conclude("forward(inverse(a)) = a, some joints with motors", &part, 1e-9);
-    conclude("M a + bias = tau + G' lambda", &multipliers, 1e-9);
-    conclude("tau of least norm", &least, 1e-9);
-    conclude("no torque where there is no motor", &zero, 0);
+    printf("  %ld subsets of motors could do it, %ld could not\n", e.subsets, e.refused);
+    conclude("forward(inverse(a)) = a, all joints with motors", &e.back, 1e-9);
+    conclude("forward(inverse(a)) = a, some joints with motors", &e.part, 1e-9);
+    conclude("M a + bias = tau + G' lambda", &e.multipliers, 1e-9);
+    conclude("tau of least norm", &e.least, 1e-9);
+    conclude("no torque where there is no motor", &e.zero, 0);
 }
 
 int main(void) {

@@ -61,7 +61,7 @@ static void build(machine *k, int cut) {
     if (soa_linkage_span(&k->def, &k->tree, &report)) fail_msg("%s", report.text);
     if (soa_model_create(&k->tree->model, &k->m, &report)) fail_msg("%s", report.text);
     soa_constraint_capacity room = soa_linkage_tree_capacity(k->tree);
-    room.dense = 1;
+    room.dense = true;
     assert_int_equal(SOA_OK, soa_work_create(k->m, &k->w));
     assert_int_equal(SOA_OK, soa_constraints_create(k->m, &room, &k->c));
     if (soa_linkage_tree_constrain(k->tree, k->c, &report)) fail_msg("%s", report.text);

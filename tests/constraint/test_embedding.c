@@ -31,6 +31,7 @@ static void known_derivatives(void **state) {
         dice d = {(uint64_t)seed};
         const double x = roll(&d, 0.3, 2), s = roll(&d, -2, 2), half_pi = 1.57079632679489661923;
         const T X = soa_taylor_variable(ORDER, x, s);
+        const double cubic[ORDER + 1] = {x * x * x, 3 * x * x, 6 * x, 6};
         double f[ORDER + 1], power = 1, fall = 1, root = 1;
         double sine[ORDER + 1], cosine[ORDER + 1], ex[ORDER + 1], in[ORDER + 1], lg[ORDER + 1],
             sq[ORDER + 1], cube[ORDER + 1], waves[ORDER + 1];
@@ -39,13 +40,8 @@ static void known_derivatives(void **state) {
             cosine[k] = power * cos(x + k * half_pi);
             ex[k] = power * exp(x);
             in[k] = power * fall * pow(x, -1 - k); /* (-1)^k k! x^(-1-k) */
-            lg[k] = k ? power * -fall / k * pow(x, -k) : log(x);
             sq[k] = power * root * pow(x, 0.5 - k);
-            if (k > 3) {
-                cube[k] = 0;
-            } else {
-                cube[k] = power * (k == 0 ? x * x * x : k == 1 ? 3 * x * x : k == 2 ? 6 * x : 6);
-            }
+            cube[k] = power * cubic[k];
             waves[k] = power * pow(2, k / 2.0) * exp(x) * sin(x + k * half_pi / 2);
             if (k) {
                 lg[k] = power * (k % 2 ? 1 : -1) * tgamma(k) * pow(x, -k);
@@ -123,7 +119,7 @@ static soa_body_def bar(const char *name, int parent, soa_joint_type type, doubl
 }
 /* Ground L[0], crank L[1] (primary), coupler L[2], rocker L[3]. */
 static const double L4[4] = {1, 0.4, 0.9, 0.7};
-static int four_bar_U(void *user, T *q) {
+static bool four_bar_U(void *user, T *q) {
     const double *L = user;
     const T x = LIN(-L[1], COS(q[0]), L[0]), y = LIN(-L[1], SIN(q[0]), 0);
     const T r = soa_taylor_hypot(x, y), rr = MUL(r, r);
@@ -182,7 +178,7 @@ static T turn_x(T angle, const double p[2]) {
 static T turn_y(T angle, const double p[2]) {
     return ADD(LIN(p[0], SIN(angle), 0), LIN(p[1], COS(angle), 0));
 }
-static int figure_1_U(void *user, T *q) {
+static bool figure_1_U(void *user, T *q) {
     (void)user;
     const double along[2] = {LINK1, 0};
     q[0] = lift(soa_taylor_constant(B1[0]), soa_taylor_constant(B1[1]), P1, q[4], 1);
@@ -415,166 +411,219 @@ static int rank_of(const double *G, int rows, int nv, const int *columns, int co
         rank += S[k] > 1e-2 * S[0]; /* a good choice, not any */
     return rank;
 }
+/* Holonomic, with independent rows and a condition that leaves many digits. */
+static int can_be_embedded(const closed *s, const answer *a) {
+    for (int k = 0; k < s->count; ++k) {
+        const soa_constraint_kind kind = s->def[k].kind;
+        if (kind == SOA_ROLLING || kind == SOA_DISC || kind == SOA_VELOCITY) return 0;
+    }
+    return a->condition < 1e4 && a->gap < 1e-26 && a->rank == s->rows && a->rank <= 60;
+}
+/* Secondary: joints, in a random order, whose columns are independent of those before. Returns the
+ * number of columns found, `wanted` at most. */
+static int choose_secondary(closed *s, int wanted, int secondary[64], int *with_quaternion) {
+    int m = 0;
+    for (int tries = 0; tries < 4 * s->nb && m < wanted; ++tries) {
+        soa_body_info b;
+        OK(soa_model_body(s->m, 1 + below(&s->d, s->nb), &b));
+        if (!b.nv || m + b.nv > wanted) continue;
+        int fresh = 1;
+        for (int k = 0; k < m; ++k)
+            fresh &= secondary[k] != b.v_index;
+        if (!fresh) continue;
+        for (int c = 0; c < b.nv; ++c)
+            secondary[m + c] = b.v_index + c;
+        if (rank_of(s->G, s->rows, s->nv, secondary, m + b.nv) == m + b.nv) {
+            m += b.nv;
+            *with_quaternion += b.nq > b.nv;
+        }
+    }
+    return m;
+}
+
+/* A random closed system in its primary joints. */
+typedef struct embedded {
+    closed *s;
+    soa_embedding *e;
+    int n;               /* primary coordinates */
+    unsigned char *mask; /* of v: primary */
+    double *Q, *V, *tau; /* state and torques of primary joints */
+    double *full;        /* the same torques among those of all joints */
+    double *Qdd, *ref;   /* answers in primary joints */
+    double *v, *acc;     /* answers in all joints */
+} embedded;
+/* Positions of primary joints in order of q, which is that of v. Returns their number. */
+static int primary_positions(const closed *s, const unsigned char *mask, double *Q) {
+    int *owner = calloc((size_t)s->nq, sizeof *owner), n = 0;
+    for (int b = 1; b <= s->nb; ++b) {
+        soa_body_info i;
+        OK(soa_model_body(s->m, b, &i));
+        for (int c = 0; c < i.nq; ++c)
+            owner[i.q_index + c] = i.v_index + (i.nq == i.nv ? c : 0);
+    }
+    for (int k = 0; k < s->nq; ++k)
+        if (mask[owner[k]]) Q[n++] = s->q[k];
+    free(owner);
+    return n;
+}
+static embedded embed(closed *s, const int *secondary, int m) {
+    const size_t nv = (size_t)s->nv;
+    embedded t = {.s = s,
+                  .n = s->nv - m,
+                  .mask = calloc(nv, 1),
+                  .Q = calloc((size_t)s->nq, 8),
+                  .V = calloc(nv, 8),
+                  .tau = calloc(nv, 8),
+                  .full = calloc(nv, 8),
+                  .Qdd = calloc(nv, 8),
+                  .ref = calloc(nv, 8),
+                  .v = calloc(nv, 8),
+                  .acc = calloc(nv, 8)};
+    memset(t.mask, 1, nv);
+    for (int k = 0; k < m; ++k)
+        t.mask[secondary[k]] = 0;
+    soa_embedding_def def = soa_embedding_default(t.mask);
+    soa_report report;
+    def.constraints = s->c;
+    if (soa_embedding_create(s->m, &def, &t.e, &report))
+        fail_msg("seed %ld: %s", s->seed, report.text);
+    for (int k = 0, at = 0; k < s->nv; ++k) {
+        if (t.mask[k]) {
+            t.V[at] = s->v[k];
+            t.full[k] = t.tau[at++] = s->tau[k];
+        }
+    }
+    const int nQ = primary_positions(s, t.mask, t.Q);
+    assert_int_equal(soa_embedding_nq(t.e), nQ);
+    assert_int_equal(soa_embedding_nv(t.e), t.n);
+    return t;
+}
+static void free_embedded(embedded *t) {
+    soa_embedding_free(t->e);
+    free(t->mask);
+    free(t->Q);
+    free(t->V);
+    free(t->tau);
+    free(t->full);
+    free(t->Qdd);
+    free(t->ref);
+    free(t->v);
+    free(t->acc);
+}
+
+typedef struct embedding_errors {
+    worst_case state, forward, back;
+    long done, quaternions, driven, mimics, compared[2];
+} embedding_errors;
+static void compare_state(embedded *t, embedding_errors *e) {
+    closed *s = t->s;
+    memcpy(s->q1, s->q, (size_t)s->nq * sizeof *s->q);
+    OK(soa_embedding_state(t->e, s->w, &(soa_input){.q = t->Q, .v = t->V, .t = s->t}, s->q1, t->v,
+                           NULL, NULL));
+    note(&e->state, relative(s->q1, s->q, (size_t)s->nq), s->seed);
+    note(&e->state, relative(t->v, s->v, (size_t)s->nv), s->seed);
+}
+/* A mass matrix of wide range is no task for dense columns. */
+static int wide_mass_matrix(closed *s) {
+    const int nv = s->nv;
+    double *values = s->U, *copy = s->A;
+    memcpy(copy, s->M, (size_t)(nv * nv) * sizeof *copy);
+    assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'L', nv, copy, nv, values), 0);
+    return values[nv - 1] > 1e5 * values[0];
+}
+/* Size of the torques that make up tau: the largest row of |M| |vdot|. */
+static double torques_within(const closed *s) {
+    double effort = 1;
+    for (int j = 0; j < s->nv; ++j) {
+        double sum = 0;
+        for (int k = 0; k < s->nv; ++k)
+            sum += fabs(s->M[s->nv * j + k] * s->qdd[k]);
+        effort = fmax(effort, sum);
+    }
+    return effort;
+}
+static double largest_difference(const double *a, const double *b, int n) {
+    double worst = 0;
+    for (int k = 0; k < n; ++k)
+        worst = fmax(worst, fabs(a[k] - b[k]));
+    return worst;
+}
+/* Forward dynamics by both methods against the closed tree, and back by inverse dynamics. */
+static void compare_dynamics(embedded *t, const answer *a, embedding_errors *e) {
+    closed *s = t->s;
+    OK(soa_closed_fd(
+        s->c, s->w, NULL,
+        &(soa_input){
+            .q = s->q, .v = s->v, .tau = t->full, .wrenches = s->f, .wrench_count = 2, .t = s->t},
+        s->qdd, NULL, NULL));
+    double scale = 1e-3 * fmax(1, a->free);
+    for (int k = 0; k < s->nv; ++k)
+        scale = fmax(scale, fabs(s->qdd[k]));
+    const double effort = torques_within(s);
+    const int wide = wide_mass_matrix(s);
+    soa_input input = {.q = t->Q, .v = t->V, .wrenches = s->f, .wrench_count = 2, .t = s->t};
+    for (int method = 0; method < 2; ++method) {
+        input.tau = t->tau;
+        OK(soa_embedding_fd(t->e, s->w, (soa_embedding_method)method, &input, s->q1, t->Qdd));
+        OK(soa_embedding_state(t->e, s->w,
+                               &(soa_input){.q = t->Q, .v = t->V, .a = t->Qdd, .t = s->t}, s->q1,
+                               NULL, t->acc, NULL));
+        if (method == SOA_EMBEDDING_SWEEPS || !wide) {
+            note(&e->forward, largest_difference(t->acc, s->qdd, s->nv) / scale, s->seed);
+            ++e->compared[method];
+        }
+        input.tau = NULL;
+        input.a = t->Qdd;
+        OK(soa_embedding_id(t->e, s->w, &input, s->q1, t->ref));
+        note(&e->back, largest_difference(t->ref, t->tau, t->n) / effort, s->seed);
+        input.a = NULL;
+    }
+}
+static void count_embedded(const closed *s, int with_quaternion, embedding_errors *e) {
+    for (int b = 1; b <= s->nb; ++b) {
+        soa_body_info i;
+        OK(soa_model_body(s->m, b, &i));
+        if (i.mimic >= 0) ++e->mimics;
+    }
+    for (int k = 0; k < s->count; ++k)
+        e->driven += s->def[k].drive != NULL;
+    ++e->done;
+    e->quaternions += with_quaternion;
+}
 static void random_systems(void **unused) {
     (void)unused;
-    worst_case forward = {0}, back = {0}, state = {0};
-    long done = 0, quaternions = 0, driven = 0, mimics = 0, compared[2] = {0};
+    embedding_errors e = {0};
     for (long seed = first_seed(); seed < first_seed() + systems() / 2; ++seed) {
         closed *s = open_closed(seed, 3);
-        const int nv = s->nv, nq = s->nq;
-        int nonholonomic = 0, secondary[64], m = 0, with_quaternion = 0;
-        for (int k = 0; k < s->count; ++k)
-            nonholonomic |= s->def[k].kind == SOA_ROLLING || s->def[k].kind == SOA_DISC ||
-                            s->def[k].kind == SOA_VELOCITY;
+        int secondary[64], with_quaternion = 0;
         answer a = make_answer(s);
         solve_dense(s, s->tau, &a);
-        if (nonholonomic || !(a.condition < 1e4 && a.gap < 1e-26) || a.rank != s->rows ||
-            a.rank > 60) {
-            free_answer(&a);
-            close_closed(s);
-            continue;
+        if (can_be_embedded(s, &a) &&
+            choose_secondary(s, a.rank, secondary, &with_quaternion) == a.rank) {
+            embedded t = embed(s, secondary, a.rank);
+            compare_state(&t, &e);
+            compare_dynamics(&t, &a, &e);
+            count_embedded(s, with_quaternion, &e);
+            free_embedded(&t);
         }
-        /* secondary: joints, in a random order, whose columns are independent of those before */
-        for (int tries = 0; tries < 4 * s->nb && m < a.rank; ++tries) {
-            soa_body_info b;
-            OK(soa_model_body(s->m, 1 + below(&s->d, s->nb), &b));
-            if (!b.nv || m + b.nv > a.rank) continue;
-            int fresh = 1;
-            for (int k = 0; k < m; ++k)
-                fresh &= secondary[k] != b.v_index;
-            if (!fresh) continue;
-            for (int c = 0; c < b.nv; ++c)
-                secondary[m + c] = b.v_index + c;
-            if (rank_of(s->G, s->rows, nv, secondary, m + b.nv) == m + b.nv) {
-                m += b.nv;
-                with_quaternion += b.nq > b.nv;
-            }
-        }
-        if (m < a.rank) {
-            free_answer(&a);
-            close_closed(s);
-            continue;
-        }
-        unsigned char *mask = calloc((size_t)nv, 1);
-        memset(mask, 1, (size_t)nv);
-        for (int k = 0; k < m; ++k)
-            mask[secondary[k]] = 0;
-        soa_embedding_def def = soa_embedding_default(mask);
-        soa_embedding *e;
-        soa_report report;
-        def.constraints = s->c;
-        if (soa_embedding_create(s->m, &def, &e, &report))
-            fail_msg("seed %ld: %s", seed, report.text);
-        const int n = nv - m;
-        double *Q = calloc((size_t)nq, 8), *V = calloc((size_t)nv, 8), *tau = calloc((size_t)nv, 8),
-               *full = calloc((size_t)nv, 8), *Qdd = calloc((size_t)nv, 8),
-               *ref = calloc((size_t)nv, 8), *v = calloc((size_t)nv, 8),
-               *acc = calloc((size_t)nv, 8);
-        int nQ = 0;
-        for (int b = 1; b <= s->nb; ++b) {
-            soa_body_info i;
-            OK(soa_model_body(s->m, b, &i));
-            if (i.mimic >= 0) ++mimics;
-        }
-        for (int k = 0, at = 0; k < nv; ++k) {
-            if (mask[k]) {
-                V[at] = s->v[k];
-                full[k] = tau[at++] = s->tau[k];
-            }
-        }
-        /* positions of primary joints in order of q, which is that of v */
-        int *owner = calloc((size_t)nq, sizeof *owner);
-        for (int b = 1; b <= s->nb; ++b) {
-            soa_body_info i;
-            OK(soa_model_body(s->m, b, &i));
-            for (int c = 0; c < i.nq; ++c)
-                owner[i.q_index + c] = i.v_index + (i.nq == i.nv ? c : 0);
-        }
-        for (int k = 0; k < nq; ++k)
-            if (mask[owner[k]]) Q[nQ++] = s->q[k];
-        assert_int_equal(soa_embedding_nq(e), nQ);
-        assert_int_equal(soa_embedding_nv(e), n);
-        memcpy(s->q1, s->q, (size_t)nq * sizeof *s->q);
-        OK(soa_embedding_state(e, s->w, &(soa_input){.q = Q, .v = V, .t = s->t}, s->q1, v, NULL,
-                               NULL));
-        note(&state, relative(s->q1, s->q, (size_t)nq), seed);
-        note(&state, relative(v, s->v, (size_t)nv), seed);
-        OK(soa_closed_fd(
-            s->c, s->w, NULL,
-            &(soa_input){
-                .q = s->q, .v = s->v, .tau = full, .wrenches = s->f, .wrench_count = 2, .t = s->t},
-            s->qdd, NULL, NULL));
-        double scale = 1e-3 * fmax(1, a.free), worst = 0, effort = 1;
-        for (int k = 0; k < nv; ++k)
-            scale = fmax(scale, fabs(s->qdd[k]));
-        for (int j = 0; j < nv; ++j) { /* sizes of the torques that make up tau */
-            double sum = 0;
-            for (int k = 0; k < nv; ++k)
-                sum += fabs(s->M[nv * j + k] * s->qdd[k]);
-            effort = fmax(effort, sum);
-        }
-        /* a mass matrix of wide range is no task for dense columns */
-        double *values = s->U, *copy = s->A;
-        memcpy(copy, s->M, (size_t)(nv * nv) * sizeof *copy);
-        assert_int_equal(LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'L', nv, copy, nv, values), 0);
-        const int wide = values[nv - 1] > 1e5 * values[0];
-        for (int method = 0; method < 2; ++method) {
-            OK(soa_embedding_fd(
-                e, s->w, (soa_embedding_method)method,
-                &(soa_input){
-                    .q = Q, .v = V, .tau = tau, .wrenches = s->f, .wrench_count = 2, .t = s->t},
-                s->q1, Qdd));
-            OK(soa_embedding_state(e, s->w, &(soa_input){.q = Q, .v = V, .a = Qdd, .t = s->t},
-                                   s->q1, NULL, acc, NULL));
-            worst = 0;
-            for (int k = 0; k < nv; ++k)
-                worst = fmax(worst, fabs(acc[k] - s->qdd[k]));
-            if (method == SOA_EMBEDDING_SWEEPS || !wide) {
-                note(&forward, worst / scale, seed);
-                ++compared[method];
-            }
-            OK(soa_embedding_id(
-                e, s->w,
-                &(soa_input){
-                    .q = Q, .v = V, .a = Qdd, .wrenches = s->f, .wrench_count = 2, .t = s->t},
-                s->q1, ref));
-            worst = 0;
-            for (int k = 0; k < n; ++k)
-                worst = fmax(worst, fabs(ref[k] - tau[k]));
-            note(&back, worst / effort, seed);
-        }
-        for (int k = 0; k < s->count; ++k)
-            driven += s->def[k].drive != NULL;
-        ++done;
-        quaternions += with_quaternion;
-        free(owner);
-        free(Q);
-        free(V);
-        free(tau);
-        free(full);
-        free(Qdd);
-        free(ref);
-        free(v);
-        free(acc);
-        free(mask);
-        soa_embedding_free(e);
         free_answer(&a);
         close_closed(s);
     }
     printf("  %ld systems; secondary joints with quaternions %ld, driven constraints %ld, mimic "
            "joints %ld\n",
-           done, quaternions, driven, mimics);
-    printf("  forward dynamics compared: columns %ld, sweeps %ld\n", compared[0], compared[1]);
-    assert_true(done > 0 && (systems() < 500 || done > systems() / 20)); /* few of a small sample */
-    conclude("q, v from primary ones", &state, 1e-9);
-    conclude("Qddot, two methods = closed tree", &forward, 1e-9);
-    conclude("inverse(forward(tau)) = tau, to the torques within", &back, 1e-11);
+           e.done, e.quaternions, e.driven, e.mimics);
+    printf("  forward dynamics compared: columns %ld, sweeps %ld\n", e.compared[0], e.compared[1]);
+    /* few of a small sample */
+    assert_true(e.done > 0 && (systems() < 500 || e.done > systems() / 20));
+    conclude("q, v from primary ones", &e.state, 1e-9);
+    conclude("Qddot, two methods = closed tree", &e.forward, 1e-9);
+    conclude("inverse(forward(tau)) = tau, to the torques within", &e.back, 1e-11);
 }
 
 /* ---- quaternions by function; statuses ------------------------------------------------------- */
 /* A free base (primary) that carries a wheel (revolute, primary) and a ball (spherical) geared to
  * the wheel: the ball turns by half the wheel's angle about z, after a fixed turn about x. */
-static int geared_ball(void *user, T *q) {
+static bool geared_ball(void *user, T *q) {
     (void)user;
     const T half = LIN(0.25, q[7], 0), c = COS(half), s = SIN(half);
     const double cx = cos(0.3), sx = sin(0.3);
@@ -667,51 +716,78 @@ static void with_quaternions(void **unused) {
     soa_model_free(m);
 }
 
-static int no_such(void *user, T *q) {
+static bool no_such(void *user, T *q) {
     (void)user;
     (void)q;
     return 1;
 }
-static int wrong(void *user, T *q) {
+static bool wrong(void *user, T *q) {
     four_bar_U(user, q);
     q[2] = LIN(1, q[2], 1e-3);
     return 0;
 }
-static int forgetful(void *user, T *q) {
+static bool forgetful(void *user, T *q) {
     (void)user;
     q[1] = soa_taylor_constant(0); /* and q[2] is not written */
     return 0;
 }
-static void statuses(void **unused) {
-    (void)unused;
+/* The four-bar and its position at the crank's angle ANGLE, which turns at RATE. */
+static const double ANGLE = 0.7, RATE = 1, NOT_A_NUMBER = NAN;
+static machine four_bar_at(double q[3]) {
     const int crank[1] = {0};
     machine s = make(four_bar_model(), four_bar_loop, four_bar_U, (void *)L4, 1, crank);
-    double Q = 0.7, V = 1, q[3] = {0}, kept[3], Qdd = 5, bad = NAN, tau = 5;
-    OK(soa_embedding_state(s.by[0], s.w, &(soa_input){.q = &Q}, q, NULL, NULL, NULL));
+    q[0] = q[1] = q[2] = 0;
+    OK(soa_embedding_state(s.by[0], s.w, &(soa_input){.q = &ANGLE}, q, NULL, NULL, NULL));
+    return s;
+}
+static soa_embedding *embed_by_loops(const machine *s, const unsigned char *primary,
+                                     double branch) {
+    soa_embedding_def def = soa_embedding_default(primary);
+    soa_embedding *e;
+    def.constraints = s->c;
+    def.branch = branch;
+    OK(soa_embedding_create(s->m, &def, &e, NULL));
+    return e;
+}
+
+static void refused_input(void **unused) {
+    (void)unused;
+    double q[3], kept[3], Qdd = 5, tau = 5;
+    const double *Q = &ANGLE, *V = &RATE, *bad = &NOT_A_NUMBER;
+    const soa_embedding_method sweeps = SOA_EMBEDDING_SWEEPS;
+    machine s = four_bar_at(q);
     memcpy(kept, q, sizeof q);
     for (int i = 0; i < 3; ++i) {
-        REFUSED(SOA_E_NOT_FINITE, soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS,
-                                                   &(soa_input){.q = &bad, .v = &V}, q, &Qdd));
-        REFUSED(SOA_E_NOT_FINITE, soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS,
-                                                   &(soa_input){.q = &Q, .v = &bad}, q, &Qdd));
+        soa_embedding *e = s.by[i];
         REFUSED(SOA_E_NOT_FINITE,
-                soa_embedding_fd(s.by[i], s.w, SOA_EMBEDDING_SWEEPS,
-                                 &(soa_input){.q = &Q, .v = &V, .tau = &bad}, q, &Qdd));
+                soa_embedding_fd(e, s.w, sweeps, &(soa_input){.q = bad, .v = V}, q, &Qdd));
         REFUSED(SOA_E_NOT_FINITE,
-                soa_embedding_id(s.by[i], s.w, &(soa_input){.q = &Q, .v = &V, .a = &bad}, q, &tau));
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_fd(s.by[i], s.w, (soa_embedding_method)5,
-                                                 &(soa_input){.q = &Q, .v = &V}, q, &Qdd));
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_fd(s.by[i], NULL, SOA_EMBEDDING_SWEEPS,
-                                                 &(soa_input){.q = &Q, .v = &V}, q, &Qdd));
+                soa_embedding_fd(e, s.w, sweeps, &(soa_input){.q = Q, .v = bad}, q, &Qdd));
+        REFUSED(
+            SOA_E_NOT_FINITE,
+            soa_embedding_fd(e, s.w, sweeps, &(soa_input){.q = Q, .v = V, .tau = bad}, q, &Qdd));
+        REFUSED(SOA_E_NOT_FINITE,
+                soa_embedding_id(e, s.w, &(soa_input){.q = Q, .v = V, .a = bad}, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_fd(e, s.w, (soa_embedding_method)5,
+                                                 &(soa_input){.q = Q, .v = V}, q, &Qdd));
         REFUSED(SOA_E_ARGUMENT,
-                soa_embedding_id(s.by[i], s.w, &(soa_input){.q = &Q, .v = &V, .t = NAN}, q, &tau));
-        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(s.by[i], s.w, &(soa_input){.v = &V}, q, &tau));
+                soa_embedding_fd(e, NULL, sweeps, &(soa_input){.q = Q, .v = V}, q, &Qdd));
         REFUSED(SOA_E_ARGUMENT,
-                soa_embedding_id(s.by[i], s.w, &(soa_input){.q = &Q, .v = &V}, NULL, &tau));
+                soa_embedding_id(e, s.w, &(soa_input){.q = Q, .v = V, .t = NAN}, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(e, s.w, &(soa_input){.v = V}, q, &tau));
+        REFUSED(SOA_E_ARGUMENT, soa_embedding_id(e, s.w, &(soa_input){.q = Q, .v = V}, NULL, &tau));
     }
     REFUSED(SOA_E_ARGUMENT,
-            soa_embedding_state(NULL, s.w, &(soa_input){.q = &Q}, q, NULL, NULL, NULL));
-    /* functions that fail */
+            soa_embedding_state(NULL, s.w, &(soa_input){.q = Q}, q, NULL, NULL, NULL));
+    assert_memory_equal(q, kept, sizeof q);
+    assert_true(Qdd == 5 && tau == 5);
+    unmake(&s);
+}
+static void functions_that_fail(void **unused) {
+    (void)unused;
+    double q[3], kept[3], Qdd = 5;
+    machine s = four_bar_at(q);
+    memcpy(kept, q, sizeof q);
     soa_embedding_fn *poor[3] = {no_such, wrong, forgetful};
     const soa_status said[3] = {SOA_E_SINGULAR, SOA_E_INCONSISTENT, SOA_E_SINGULAR};
     for (int i = 0; i < 3; ++i) {
@@ -722,62 +798,75 @@ static void statuses(void **unused) {
         def.constraints = s.c;
         OK(soa_embedding_create(s.m, &def, &e, NULL));
         REFUSED(said[i], soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS,
-                                          &(soa_input){.q = &Q, .v = &V}, q, &Qdd));
+                                          &(soa_input){.q = &ANGLE, .v = &RATE}, q, &Qdd));
         soa_embedding_free(e);
     }
-    /* the rocker as primary joint: it cannot turn round, and at its ends E is not defined */
+    assert_memory_equal(q, kept, sizeof q);
+    assert_true(Qdd == 5);
+    unmake(&s);
+}
+/* The rocker as primary joint: it cannot turn round, and at its ends E is not defined. */
+static void dead_points(void **unused) {
+    (void)unused;
+    double q[3], kept[3], Qdd = 5;
+    machine s = four_bar_at(q);
+    memcpy(kept, q, sizeof q);
     const unsigned char rocker[3] = {0, 0, 1};
-    soa_embedding_def def = soa_embedding_default(rocker);
-    soa_embedding *e;
-    def.constraints = s.c;
-    OK(soa_embedding_create(s.m, &def, &e, NULL));
-    double reach = 0.1; /* of a rocker flat on the ground: the crank would have to be 0.7 long */
+    soa_embedding *e = embed_by_loops(&s, rocker, 0);
+    const double reach = 0.1; /* nearly flat: crank and coupler are too short */
     REFUSED(SOA_E_NO_CONVERGENCE, soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS,
-                                                   &(soa_input){.q = &reach, .v = &V}, q, &Qdd));
+                                                   &(soa_input){.q = &reach, .v = &RATE}, q, &Qdd));
     assert_memory_equal(q, kept, sizeof q);
     /* crank and coupler in line: rocker angle from the triangle 1.0, 0.7, 1.3 */
     const double inner = acos((1 + 0.49 - 1.69) / (2 * 0.7)), end = 3.14159265358979323846 - inner;
     const double along = atan2(0.7 * sin(end), 1 + 0.7 * cos(end));
     double dead[3] = {along, 0, end};
     const soa_status at_end = soa_embedding_fd(e, s.w, SOA_EMBEDDING_COLUMNS,
-                                               &(soa_input){.q = &end, .v = &V}, dead, &Qdd);
+                                               &(soa_input){.q = &end, .v = &RATE}, dead, &Qdd);
     assert_true(at_end == SOA_E_SINGULAR || at_end == SOA_E_NO_CONVERGENCE);
-    assert_true(Qdd == 5 && tau == 5);
+    assert_true(Qdd == 5);
     soa_embedding_free(e);
-    /* branches: the guess chooses; a limit keeps to it */
-    double up[3], down[3] = {Q, -1.5, -1.2};
+    unmake(&s);
+}
+/* The guess chooses the branch; a limit keeps to it. */
+static void branches(void **unused) {
+    (void)unused;
+    double kept[3], up[3], down[3] = {ANGLE, -1.5, -1.2};
+    machine s = four_bar_at(kept);
+    const soa_input at = {.q = &ANGLE};
     memcpy(up, kept, sizeof up);
-    OK(soa_embedding_state(s.by[2], s.w, &(soa_input){.q = &Q}, up, NULL, NULL, NULL));
-    OK(soa_embedding_state(s.by[2], s.w, &(soa_input){.q = &Q}, down, NULL, NULL, NULL));
+    OK(soa_embedding_state(s.by[2], s.w, &at, up, NULL, NULL, NULL));
+    OK(soa_embedding_state(s.by[2], s.w, &at, down, NULL, NULL, NULL));
     assert_true(relative(up, kept, 3) < 1e-10 && fabs(down[1] - up[1]) > 0.1);
-    def = soa_embedding_default(s.mask);
-    def.constraints = s.c;
-    def.branch = 0.01;
-    OK(soa_embedding_create(s.m, &def, &e, NULL));
+    soa_embedding *e = embed_by_loops(&s, s.mask, 0.01);
     down[1] += 0.05;
-    REFUSED(SOA_E_NO_CONVERGENCE,
-            soa_embedding_state(e, s.w, &(soa_input){.q = &Q}, down, NULL, NULL, NULL));
+    REFUSED(SOA_E_NO_CONVERGENCE, soa_embedding_state(e, s.w, &at, down, NULL, NULL, NULL));
     down[1] -= 0.045;
-    OK(soa_embedding_state(e, s.w, &(soa_input){.q = &Q}, down, NULL, NULL, NULL));
+    OK(soa_embedding_state(e, s.w, &at, down, NULL, NULL, NULL));
     soa_embedding_free(e);
-    /* too many primary joints: the loops hold them; too few: E is not determined */
+    unmake(&s);
+}
+/* Too many primary joints: the loops hold them; too few: E is not determined. */
+static void wrong_number_of_primary_joints(void **unused) {
+    (void)unused;
+    double q[3], x[2];
+    machine s = four_bar_at(q);
     const unsigned char two[3] = {1, 1, 0}, none[3] = {0, 0, 0};
-    def = soa_embedding_default(two);
-    def.constraints = s.c;
-    OK(soa_embedding_create(s.m, &def, &e, NULL));
-    const double Q2[2] = {kept[0], kept[1]}, V2[2] = {1, 1};
-    double q2[3], x2[2];
-    memcpy(q2, kept, sizeof q2);
+    soa_embedding *e = embed_by_loops(&s, two, 0);
+    const double Q[2] = {q[0], q[1]}, V[2] = {1, 1};
     REFUSED(SOA_E_INCONSISTENT,
-            soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = Q2, .v = V2}, q2, x2));
+            soa_embedding_fd(e, s.w, SOA_EMBEDDING_SWEEPS, &(soa_input){.q = Q, .v = V}, q, x));
     soa_embedding_free(e);
-    def = soa_embedding_default(none);
-    def.constraints = s.c;
-    OK(soa_embedding_create(s.m, &def, &e, NULL));
+    e = embed_by_loops(&s, none, 0);
     REFUSED(SOA_E_SINGULAR,
-            soa_embedding_state(e, s.w, &(soa_input){.q = &Q}, q2, NULL, NULL, NULL));
+            soa_embedding_state(e, s.w, &(soa_input){.q = &ANGLE}, q, NULL, NULL, NULL));
     soa_embedding_free(e);
-    /* rows on velocities have no U */
+    unmake(&s);
+}
+static void rows_on_velocities_have_no_U(void **unused) {
+    (void)unused;
+    double q[3];
+    machine s = four_bar_at(q);
     soa_constraint_def v =
         soa_constraint_default(SOA_VELOCITY, 0, soa_model_find_frame(s.m, "coupler"));
     v.row_count = 1;
@@ -785,10 +874,16 @@ static void statuses(void **unused) {
     OK(soa_constraints_add(s.c, &v, NULL, NULL));
     for (int i = 1; i < 3; ++i)
         REFUSED(SOA_E_ARGUMENT,
-                soa_embedding_state(s.by[i], s.w, &(soa_input){.q = &Q}, q, NULL, NULL, NULL));
-    /* what is wanted to begin with */
+                soa_embedding_state(s.by[i], s.w, &(soa_input){.q = &ANGLE}, q, NULL, NULL, NULL));
+    unmake(&s);
+}
+static void refused_definitions(void **unused) {
+    (void)unused;
+    double q[3];
+    machine s = four_bar_at(q);
     soa_report report;
-    def = soa_embedding_default(s.mask);
+    soa_embedding *e;
+    soa_embedding_def def = soa_embedding_default(s.mask);
     REFUSED(SOA_E_ARGUMENT, soa_embedding_create(s.m, &def, &e, &report));
     assert_non_null(strstr(report.text, "neither"));
     def.function = four_bar_U;
@@ -809,9 +904,16 @@ static void statuses(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_derivatives), cmocka_unit_test(four_bar_and_figure_1),
-        cmocka_unit_test(random_systems), cmocka_unit_test(with_quaternions),
-        cmocka_unit_test(statuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(known_derivatives),
+                                       cmocka_unit_test(four_bar_and_figure_1),
+                                       cmocka_unit_test(random_systems),
+                                       cmocka_unit_test(with_quaternions),
+                                       cmocka_unit_test(refused_input),
+                                       cmocka_unit_test(functions_that_fail),
+                                       cmocka_unit_test(dead_points),
+                                       cmocka_unit_test(branches),
+                                       cmocka_unit_test(wrong_number_of_primary_joints),
+                                       cmocka_unit_test(rows_on_velocities_have_no_U),
+                                       cmocka_unit_test(refused_definitions)};
     return cmocka_run_group_tests_name("embedding", tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ typedef struct marks {
     int found, x, y; /* coordinates of the mass; x < 0: a hinge, its angle from x */
     worst_case off;
 } marks;
-static int at_mark(void *user, const soa_closed_sample *s) {
+static bool at_mark(void *user, const soa_closed_sample *s) {
     static const double mark[4][3] = {{0.5, -0.391048791550546388, -0.920369948785192204},
                                       {1, 0.986291751131875319, -0.165010853125541169},
                                       {5, -0.942305435043757335, -0.334754338414000581},
@@ -136,7 +136,7 @@ static void pendulum(void **unused) {
 }
 
 /* --- R5 --------------------------------------------------------------------------------------- */
-static int window_marks(void *user, const soa_closed_sample *s) {
+static bool window_marks(void *user, const soa_closed_sample *s) {
     static const double mark[2][5] = {
         {1, -0.195020301949435, -0.980799205662174, -6.67667803688116, 1.32757832516049},
         {10, 0.328458111540815, 0.944518538178601, 1.42305147020694, -0.494868845487043}};

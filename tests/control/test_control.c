@@ -438,131 +438,175 @@ static void turn_back(const double R[9], const double x[3], double out[3]) {
         out[i] = R[i] * x[0] + R[3 + i] * x[1] + R[6 + i] * x[2];
 }
 
+/* A random frame law on a random tree, its goal, and the answer of the law. */
+typedef struct impedance_case {
+    long seed;
+    driven_tree t;
+    dice d;
+    soa_frame_law law;
+    soa_motion goal;
+    double force[6], wrench[6];
+    soa_frame_error e;
+} impedance_case;
+static impedance_case impedance_open(long seed) {
+    impedance_case c = {.seed = seed, .d = {(uint64_t)seed * 5 + 1}};
+    driven_tree *t = &c.t;
+    *t = driven_tree_open(seed, 3 + (int)(seed % 9), shape_of(seed), 1);
+    c.law = soa_frame_law_default(random_tip(t->m, &c.d), seed % 2 ? random_tip(t->m, &c.d) : 0);
+    roll_many(&c.d, 0, 50, 6, c.law.stiffness);
+    roll_many(&c.d, 0, 20, 6, c.law.damping);
+    c.goal = random_motion(&c.d);
+    roll_many(&c.d, -9, 9, 6, c.force);
+    if (seed % 3 == 0) {
+        c.law.max_force = 5;
+        c.law.max_torque = 3;
+    }
+    OK(soa_control_impedance(t->c, t->s.q, t->s.v, &c.law, &c.goal, c.force, t->tau,
+                             &(soa_impedance_result){.wrench = c.wrench, .error = &c.e}));
+    return c;
+}
+
+/* The wrench is K e + D e' + force, clamped. */
+static void compare_wrench(const impedance_case *c, worst_case *w) {
+    const soa_frame_law *law = &c->law;
+    double f[6], local[6];
+    for (int j = 0; j < 6; ++j)
+        f[j] = law->stiffness[j] * c->e.error[j] + law->damping[j] * c->e.rate[j] + c->force[j];
+    if (law->max_force > 0) {
+        const double n = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]),
+                     l = sqrt(f[3] * f[3] + f[4] * f[4] + f[5] * f[5]);
+        const double k = fmin(1, fmin(3 / n, 5 / l));
+        for (int j = 0; j < 6; ++j)
+            f[j] *= k;
+    }
+    turn_back(c->e.goal.R, c->wrench, local);
+    turn_back(c->e.goal.R, c->wrench + 3, local + 3);
+    note(w, relative(local, f, 6), c->seed);
+}
+/* tau is J'F and the bias, where there is a drive. */
+static void compare_drive_torques(impedance_case *c, worst_case *w) {
+    driven_tree *t = &c->t;
+    OK(soa_rnea(t->m, t->w, t->s.q, t->s.v, NULL, NULL, 0, t->h));
+    OK(soa_kinematics(t->m, t->w, t->s.q, t->s.v, NULL));
+    OK(soa_jacobian_transpose_mul(t->m, t->w, c->law.frame, SOA_AXES_WORLD, c->wrench, t->x));
+    for (int j = 0; j < t->nv; ++j)
+        t->h[j] = t->drive[j] ? t->h[j] + t->x[j] : 0;
+    note(w, relative(t->tau, t->h, (size_t)t->nv), c->seed);
+}
+
+/* The goal s seconds ahead, up to s^2. */
+static soa_motion goal_ahead(const soa_motion *goal, double s) {
+    soa_motion g = *goal;
+    double rho[3], R[9];
+    for (int j = 0; j < 3; ++j) {
+        rho[j] = s * goal->twist[j] + s * s / 2 * goal->acceleration[j];
+        g.pose.p[j] += s * goal->twist[3 + j] + s * s / 2 * goal->acceleration[3 + j];
+    }
+    soa_rotation_from_vector(rho, R);
+    const soa_frame turned = {{R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]}, {0, 0, 0}};
+    soa_frame pose = goal->pose;
+    pose.p[0] = pose.p[1] = pose.p[2] = 0;
+    pose = soa_frame_compose(&turned, &pose);
+    memcpy(g.pose.R, pose.R, sizeof pose.R);
+    for (int j = 0; j < 6; ++j)
+        g.twist[j] += s * goal->acceleration[j];
+    return g;
+}
+/* The law's error s seconds ahead, if the machine accelerates by t.x. */
+static soa_frame_error error_ahead(impedance_case *c, double s) {
+    driven_tree *t = &c->t;
+    double *q = numbers(t->nq), *v = numbers(t->nv);
+    for (int j = 0; j < t->nv; ++j) {
+        t->y[j] = s * t->s.v[j] + s * s / 2 * t->x[j];
+        v[j] = t->s.v[j] + s * t->x[j];
+    }
+    OK(soa_q_integrate(t->m, t->s.q, t->y, 1, q));
+    const soa_motion g = goal_ahead(&c->goal, s);
+    soa_frame_error e;
+    OK(soa_control_frame_error(t->c, q, v, c->law.frame, c->law.relative_to, &g, &e));
+    free(q);
+    free(v);
+    return e;
+}
+/* Differences of twists; `relative_to` accelerates here, which the call leaves out, so its part is
+ * added. */
+static void compare_goal_acceleration(impedance_case *c, const soa_frame_error ahead[2], double h,
+                                      worst_case *w) {
+    driven_tree *t = &c->t;
+    soa_frame base;
+    double A[6], arm[3], numeric[6];
+    OK(soa_kinematics(t->m, t->w, t->s.q, t->s.v, t->x));
+    OK(soa_pose(t->m, t->w, c->law.relative_to, &base));
+    OK(soa_acceleration_classical(t->m, t->w, c->law.relative_to, SOA_AXES_WORLD, A));
+    for (int j = 0; j < 3; ++j)
+        arm[j] = c->e.goal.p[j] - base.p[j];
+    cross_add(A, arm, A + 3);
+    for (int j = 0; j < 6; ++j) {
+        A[j] += c->e.acceleration[j];
+        numeric[j] = (ahead[0].twist[j] - ahead[1].twist[j]) / (2 * h);
+    }
+    note(w, relative(numeric, A, 6), c->seed);
+}
+/* Differences of poses. */
+static void compare_goal_twist(const impedance_case *c, const soa_frame_error ahead[2], double h,
+                               worst_case *w) {
+    double between[9], turned[6];
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+            between[3 * i + j] = 0;
+            for (int k = 0; k < 3; ++k)
+                between[3 * i + j] += ahead[0].goal.R[3 * i + k] * ahead[1].goal.R[3 * j + k];
+        }
+    soa_rotation_to_vector(between, turned);
+    for (int j = 0; j < 3; ++j) {
+        turned[j] /= 2 * h;
+        turned[3 + j] = (ahead[0].goal.p[j] - ahead[1].goal.p[j]) / (2 * h);
+    }
+    note(w, relative(turned, c->e.twist, 6), c->seed);
+}
+/* A frame's own motion in another, as its goal: no error and no rate. */
+static void compare_own_motion(impedance_case *c, worst_case *w) {
+    driven_tree *t = &c->t;
+    const soa_frame_law *law = &c->law;
+    soa_motion here;
+    soa_frame_error e;
+    OK(soa_control_relative_motion(t->c, t->s.q, t->s.v, law->frame, law->relative_to, &here));
+    OK(soa_control_frame_error(t->c, t->s.q, t->s.v, law->frame, law->relative_to, &here, &e));
+    for (int j = 0; j < 6; ++j)
+        note(w, fabs(e.error[j]) + fabs(e.rate[j]), c->seed);
+}
+/* Rotation vectors there and back, near half turns too. */
+static void compare_rotation_vectors(impedance_case *c, worst_case *w) {
+    static const double angles[] = {0, 1e-12, 1e-6, 1e-3, 1, 3, 3.14159, 3.141592653};
+    double rho[3], R[9], again[3], x[3];
+    roll_many(&c->d, -1, 1, 3, rho);
+    const double size = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
+    for (size_t k = 0; k < sizeof angles / sizeof *angles; ++k) {
+        for (int j = 0; j < 3; ++j)
+            x[j] = rho[j] / size * angles[k];
+        soa_rotation_from_vector(x, R);
+        soa_rotation_to_vector(R, again);
+        for (int j = 0; j < 3; ++j)
+            note(w, fabs(again[j] - x[j]), c->seed);
+    }
+}
+
 /* Errors' rates against differences of poses; the law against J' F. */
 static void impedance(void **unused) {
     (void)unused;
+    const double h = 1e-5;
     worst_case law_case = {0}, rate = {0}, acceleration = {0}, vectors = {0}, own = {0};
     for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
-        driven_tree t = driven_tree_open(seed, 3 + (int)(seed % 9), shape_of(seed), 1);
-        dice d = {(uint64_t)seed * 5 + 1};
-        soa_frame_law law =
-            soa_frame_law_default(random_tip(t.m, &d), seed % 2 ? random_tip(t.m, &d) : 0);
-        roll_many(&d, 0, 50, 6, law.stiffness);
-        roll_many(&d, 0, 20, 6, law.damping);
-        soa_motion goal = random_motion(&d);
-        double force[6], F[6], f[6];
-        roll_many(&d, -9, 9, 6, force);
-        if (seed % 3 == 0) {
-            law.max_force = 5;
-            law.max_torque = 3;
-        }
-        soa_frame_error e;
-        OK(soa_control_impedance(t.c, t.s.q, t.s.v, &law, &goal, force, t.tau,
-                                 &(soa_impedance_result){.wrench = F, .error = &e}));
-        for (int j = 0; j < 6; ++j)
-            f[j] = law.stiffness[j] * e.error[j] + law.damping[j] * e.rate[j] + force[j];
-        if (law.max_force > 0) {
-            const double n = sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2]),
-                         l = sqrt(f[3] * f[3] + f[4] * f[4] + f[5] * f[5]);
-            const double k = fmin(1, fmin(3 / n, 5 / l));
-            for (int j = 0; j < 6; ++j)
-                f[j] *= k;
-        }
-        double local[6];
-        turn_back(e.goal.R, F, local);
-        turn_back(e.goal.R, F + 3, local + 3);
-        note(&law_case, relative(local, f, 6), seed);
-        OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.h));
-        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, NULL));
-        OK(soa_jacobian_transpose_mul(t.m, t.w, law.frame, SOA_AXES_WORLD, F, t.x));
-        for (int j = 0; j < t.nv; ++j)
-            t.h[j] = t.drive[j] ? t.h[j] + t.x[j] : 0;
-        note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
-        /* the goal's twist and acceleration in the world by differences; `relative_to` accelerates
-         * here, which the call leaves out, so its part is added */
-        OK(soa_aba(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.x));
-        soa_frame_error ahead[2];
-        const double h = 1e-5;
-        for (int k = 0; k < 2; ++k) {
-            const double s = k ? -h : h;
-            double *q = numbers(t.nq), *v = numbers(t.nv);
-            for (int j = 0; j < t.nv; ++j) {
-                t.y[j] = s * t.s.v[j] + s * s / 2 * t.x[j];
-                v[j] = t.s.v[j] + s * t.x[j];
-            }
-            OK(soa_q_integrate(t.m, t.s.q, t.y, 1, q));
-            soa_motion g = goal;
-            double rho[3], R[9];
-            for (int j = 0; j < 3; ++j) {
-                rho[j] = s * goal.twist[j] + s * s / 2 * goal.acceleration[j];
-                g.pose.p[j] += s * goal.twist[3 + j] + s * s / 2 * goal.acceleration[3 + j];
-            }
-            soa_rotation_from_vector(rho, R);
-            const soa_frame turned = {{R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]},
-                                      {0, 0, 0}};
-            soa_frame pose = goal.pose;
-            pose.p[0] = pose.p[1] = pose.p[2] = 0;
-            pose = soa_frame_compose(&turned, &pose);
-            memcpy(g.pose.R, pose.R, sizeof pose.R);
-            for (int j = 0; j < 6; ++j)
-                g.twist[j] += s * goal.acceleration[j];
-            OK(soa_control_frame_error(t.c, q, v, law.frame, law.relative_to, &g, ahead + k));
-            free(q);
-            free(v);
-        }
-        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, t.x));
-        soa_frame base;
-        double A[6], arm[3];
-        OK(soa_pose(t.m, t.w, law.relative_to, &base));
-        OK(soa_acceleration_classical(t.m, t.w, law.relative_to, SOA_AXES_WORLD, A));
-        for (int j = 0; j < 3; ++j)
-            arm[j] = e.goal.p[j] - base.p[j];
-        const double cross[3] = {A[1] * arm[2] - A[2] * arm[1], A[2] * arm[0] - A[0] * arm[2],
-                                 A[0] * arm[1] - A[1] * arm[0]};
-        double twist[6], turned[6], numeric[6];
-        for (int j = 0; j < 3; ++j)
-            A[3 + j] += cross[j];
-        for (int j = 0; j < 6; ++j) {
-            A[j] += e.acceleration[j];
-            numeric[j] = (ahead[0].twist[j] - ahead[1].twist[j]) / (2 * h);
-        }
-        note(&acceleration, relative(numeric, A, 6), seed);
-        double between[9], back[9];
-        for (int i = 0; i < 3; ++i)
-            for (int j = 0; j < 3; ++j) {
-                back[3 * i + j] = 0;
-                for (int k = 0; k < 3; ++k)
-                    back[3 * i + j] += ahead[0].goal.R[3 * i + k] * ahead[1].goal.R[3 * j + k];
-            }
-        memcpy(between, back, sizeof back);
-        soa_rotation_to_vector(between, turned);
-        for (int j = 0; j < 3; ++j) {
-            turned[j] /= 2 * h;
-            turned[3 + j] = (ahead[0].goal.p[j] - ahead[1].goal.p[j]) / (2 * h);
-        }
-        memcpy(twist, e.twist, sizeof twist);
-        note(&rate, relative(turned, twist, 6), seed);
-        /* a frame's own motion in another, as its goal: no error and no rate */
-        soa_motion here;
-        OK(soa_control_relative_motion(t.c, t.s.q, t.s.v, law.frame, law.relative_to, &here));
-        OK(soa_control_frame_error(t.c, t.s.q, t.s.v, law.frame, law.relative_to, &here, ahead));
-        for (int j = 0; j < 6; ++j)
-            note(&own, fabs(ahead[0].error[j]) + fabs(ahead[0].rate[j]), seed);
-        /* rotation vectors there and back, near half turns too */
-        double rho[3], R[9], again[3], size;
-        roll_many(&d, -1, 1, 3, rho);
-        size = sqrt(rho[0] * rho[0] + rho[1] * rho[1] + rho[2] * rho[2]);
-        const double angles[] = {0, 1e-12, 1e-6, 1e-3, 1, 3, 3.14159, 3.141592653};
-        for (size_t k = 0; k < 8; ++k) {
-            double x[3];
-            for (int j = 0; j < 3; ++j)
-                x[j] = rho[j] / size * angles[k];
-            soa_rotation_from_vector(x, R);
-            soa_rotation_to_vector(R, again);
-            for (int j = 0; j < 3; ++j)
-                note(&vectors, fabs(again[j] - x[j]), seed);
-        }
-        driven_tree_close(&t);
+        impedance_case c = impedance_open(seed);
+        compare_wrench(&c, &law_case);
+        compare_drive_torques(&c, &law_case);
+        OK(soa_aba(c.t.m, c.t.w, c.t.s.q, c.t.s.v, NULL, NULL, 0, c.t.x));
+        const soa_frame_error ahead[2] = {error_ahead(&c, h), error_ahead(&c, -h)};
+        compare_goal_acceleration(&c, ahead, h, &acceleration);
+        compare_goal_twist(&c, ahead, h, &rate);
+        compare_own_motion(&c, &own);
+        compare_rotation_vectors(&c, &vectors);
+        driven_tree_close(&c.t);
     }
     conclude("impedance: clamped wrench, tau = own J'F + bias", &law_case, 1e-12);
     conclude("goal's twist, by differences of poses", &rate, 1e-7);
@@ -663,128 +707,167 @@ static void operational(void **unused) {
 }
 
 /* --- hands, dense ----------------------------------------------------------------------------- */
-/* Any tree, any frames as hands of any object: the object's wrench by soa_rnea on its body alone,
- * shares by the normal equations of least norm, J'F; the sum of all hands' wrenches is the
- * object's; the squeeze is seen, and nothing else. */
+/* Any tree, any frames as hands of any object, and the answer of the law. */
+typedef struct hands_case {
+    long seed;
+    driven_tree t;
+    soa_coordination k;
+    double total; /* of the shares */
+    soa_motion goal;
+    soa_coordination_state state;
+    soa_coordination_result r;
+    soa_frame O, H[SOA_HANDS]; /* the object and the hands in the world */
+} hands_case;
+static hands_case hands_open(long seed) {
+    hands_case c = {.seed = seed,
+                    .t = driven_tree_open(seed, 5 + (int)(seed % 9), shape_of(seed), 1)};
+    driven_tree *t = &c.t;
+    soa_coordination *k = &c.k;
+    dice d = {(uint64_t)seed * 3 + 2};
+    *k = soa_coordination_default(random_tip(t->m, &d), seed % 2 ? random_tip(t->m, &d) : 0);
+    k->hands = 1 + (int)(seed % 4);
+    k->couple_length = roll(&d, 0.1, 1);
+    k->squeeze = k->hands > 1 ? 20 : 0;
+    for (int i = 0; i < k->hands; ++i) {
+        k->hand[i] = random_tip(t->m, &d);
+        k->share[i] = roll(&d, 0.1, 1);
+        c.total += k->share[i];
+        k->grasp[i] = random_place(&d, 0.3);
+    }
+    k->has_grasp = true;
+    roll_many(&d, 0, 50, 6, k->stiffness);
+    roll_many(&d, 0, 20, 6, k->damping);
+    roll_many(&d, 0, 9, 2, k->follow_stiffness);
+    roll_many(&d, 0, 9, 2, k->follow_damping);
+    c.goal = random_motion(&d);
+    OK(soa_control_coordination(t->c, t->s.q, t->s.v, k, &(soa_coordination_input){.goal = &c.goal},
+                                &c.state, t->tau, &c.r));
+    OK(soa_kinematics(t->m, t->w, t->s.q, t->s.v, NULL));
+    OK(soa_pose(t->m, t->w, k->object, &c.O));
+    for (int i = 0; i < k->hands; ++i)
+        OK(soa_pose(t->m, t->w, k->hand[i], c.H + i));
+    return c;
+}
+static void arm_of_hand(const hands_case *c, int i, double l[3]) {
+    for (int j = 0; j < 3; ++j)
+        l[j] = c->H[i].p[j] - c->O.p[j];
+}
+
+/* The hands' wrenches, moved to the object's frame, add up to the object's. */
+static void compare_sum_of_hands(const hands_case *c, worst_case *w) {
+    double sum[6] = {0}, l[3];
+    for (int i = 0; i < c->k.hands; ++i) {
+        const double *F = c->r.hand_wrench[i];
+        arm_of_hand(c, i, l);
+        for (int j = 0; j < 6; ++j)
+            sum[j] += F[j];
+        cross_add(l, F + 3, sum);
+    }
+    note(w, relative(sum, c->r.wrench, 6), c->seed);
+}
+/* The squeeze is seen, if the hands are not all in one place. */
+static void compare_squeeze(const hands_case *c, worst_case *w) {
+    double s, spread = 0;
+    OK(soa_control_internal_force(c->t.c, c->t.s.q, &c->k, &c->r.hand_wrench[0][0], &s));
+    for (int i = 1; i < c->k.hands; ++i)
+        for (int j = 0; j < 3; ++j)
+            spread = fmax(spread, fabs(c->H[i].p[j] - c->H[0].p[j]));
+    if (spread > 1e-6) note(w, fabs(s - c->k.squeeze) / 20, c->seed);
+}
+
+/* G: the hands' wrenches (columns) to their sum at the object's frame. */
+static void grasp_matrix(const hands_case *c, double G[6][6 * SOA_HANDS]) {
+    for (int i = 0; i < c->k.hands; ++i)
+        for (int column = 0; column < 6; ++column) {
+            double unit[6] = {0}, l[3];
+            unit[column] = 1;
+            arm_of_hand(c, i, l);
+            cross_add(l, unit + 3, unit);
+            for (int row = 0; row < 6; ++row)
+                G[row][6 * i + column] = unit[row];
+        }
+}
+static double weight_of(const hands_case *c, int column) {
+    const double length = c->k.couple_length;
+    return c->k.share[column / 6] / c->total * (column % 6 < 3 ? length * length : 1);
+}
+/* Least norm: G F = W, weighted; F = B G'(G B G')^-1 W, without the squeeze. */
+static void compare_shares(hands_case *c, worst_case *w) {
+    driven_tree *t = &c->t;
+    soa_coordination plain = c->k;
+    soa_coordination_result r;
+    plain.squeeze = 0;
+    OK(soa_control_coordination(t->c, t->s.q, t->s.v, &plain,
+                                &(soa_coordination_input){.goal = &c->goal}, &c->state, t->x, &r));
+    const int columns = 6 * c->k.hands;
+    double G[6][6 * SOA_HANDS] = {{0}}, A[36] = {0}, y[6], expect[6 * SOA_HANDS];
+    grasp_matrix(c, G);
+    for (int a = 0; a < 6; ++a)
+        for (int b = 0; b < 6; ++b)
+            for (int j = 0; j < columns; ++j)
+                A[6 * a + b] += G[a][j] * weight_of(c, j) * G[b][j];
+    memcpy(y, r.wrench, sizeof y);
+    solve(6, A, y);
+    for (int j = 0; j < columns; ++j) {
+        expect[j] = 0;
+        for (int a = 0; a < 6; ++a)
+            expect[j] += weight_of(c, j) * G[a][j] * y[a];
+    }
+    note(w, relative(&r.hand_wrench[0][0], expect, (size_t)columns), c->seed);
+}
+
+/* Wrench of hand i with what makes it follow its place on the object, which moves with V. */
+static void wrench_with_follow(const hands_case *c, int i, const double V[6], double f[6]) {
+    const driven_tree *t = &c->t;
+    const soa_coordination *k = &c->k;
+    const soa_frame place = soa_frame_compose(&c->O, k->grasp + i);
+    const double *F = c->r.hand_wrench[i], *p = c->H[i].p;
+    double there[6], Vh[6], l[3], between[9], rho[3];
+    OK(soa_velocity(t->m, t->w, k->hand[i], SOA_AXES_WORLD, Vh));
+    memcpy(there, V, sizeof there);
+    arm_of_hand(c, i, l);
+    cross_add(V, l, there + 3);
+    for (int a = 0; a < 3; ++a)
+        for (int b = 0; b < 3; ++b) {
+            between[3 * a + b] = 0;
+            for (int j = 0; j < 3; ++j)
+                between[3 * a + b] += place.R[3 * a + j] * c->H[i].R[3 * b + j];
+        }
+    soa_rotation_to_vector(between, rho);
+    for (int j = 0; j < 6; ++j)
+        f[j] = F[j] + k->follow_damping[j / 3] * (there[j] - Vh[j]) +
+               k->follow_stiffness[j / 3] * (j < 3 ? rho[j] : place.p[j - 3] - p[j - 3]);
+}
+/* tau is J'(F + follow) and the bias, where there is a drive. */
+static void compare_hand_torques(hands_case *c, worst_case *w) {
+    driven_tree *t = &c->t;
+    double V[6], f[6];
+    OK(soa_rnea(t->m, t->w, t->s.q, t->s.v, NULL, NULL, 0, t->h));
+    OK(soa_kinematics(t->m, t->w, t->s.q, t->s.v, NULL));
+    OK(soa_velocity(t->m, t->w, c->k.object, SOA_AXES_WORLD, V));
+    for (int i = 0; i < c->k.hands; ++i) {
+        wrench_with_follow(c, i, V, f);
+        OK(soa_jacobian_transpose_mul(t->m, t->w, c->k.hand[i], SOA_AXES_WORLD, f, t->x));
+        for (int j = 0; j < t->nv; ++j)
+            t->h[j] += t->x[j];
+    }
+    for (int j = 0; j < t->nv; ++j)
+        if (!t->drive[j]) t->h[j] = 0;
+    note(w, relative(t->tau, t->h, (size_t)t->nv), c->seed);
+}
+
+/* The hands' wrenches add up to the object's, by shares that are the normal equations of least
+ * norm; the squeeze is seen, and nothing else; the torques are J'F. */
 static void coordination_passive(void **unused) {
     (void)unused;
     worst_case law_case = {0}, least = {0}, seen = {0}, object_case = {0};
     for (long seed = first_seed(); seed < first_seed() + trees(); ++seed) {
-        driven_tree t = driven_tree_open(seed, 5 + (int)(seed % 9), shape_of(seed), 1);
-        dice d = {(uint64_t)seed * 3 + 2};
-        soa_coordination k =
-            soa_coordination_default(random_tip(t.m, &d), seed % 2 ? random_tip(t.m, &d) : 0);
-        k.hands = 1 + (int)(seed % 4);
-        k.couple_length = roll(&d, 0.1, 1);
-        k.squeeze = k.hands > 1 ? 20 : 0;
-        double total = 0;
-        for (int i = 0; i < k.hands; ++i) {
-            k.hand[i] = random_tip(t.m, &d);
-            k.share[i] = roll(&d, 0.1, 1);
-            total += k.share[i];
-            k.grasp[i] = random_place(&d, 0.3);
-        }
-        k.has_grasp = 1;
-        roll_many(&d, 0, 50, 6, k.stiffness);
-        roll_many(&d, 0, 20, 6, k.damping);
-        roll_many(&d, 0, 9, 2, k.follow_stiffness);
-        roll_many(&d, 0, 9, 2, k.follow_damping);
-        const soa_motion goal = random_motion(&d);
-        soa_coordination_state state = {0};
-        soa_coordination_result r;
-        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &k, &(soa_coordination_input){.goal = &goal},
-                                    &state, t.tau, &r));
-
-        /* sum of the hands at the object's frame */
-        double sum[6] = {0}, *F = &r.hand_wrench[0][0], s;
-        soa_frame O, H[SOA_HANDS];
-        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, NULL));
-        OK(soa_pose(t.m, t.w, k.object, &O));
-        for (int i = 0; i < k.hands; ++i) {
-            double l[3];
-            OK(soa_pose(t.m, t.w, k.hand[i], H + i));
-            for (int j = 0; j < 3; ++j)
-                l[j] = H[i].p[j] - O.p[j];
-            for (int j = 0; j < 6; ++j)
-                sum[j] += F[6 * i + j];
-            cross_add(l, F + 6 * i + 3, sum);
-        }
-        note(&object_case, relative(sum, r.wrench, 6), seed);
-        OK(soa_control_internal_force(t.c, t.s.q, &k, F, &s));
-        double spread = 0;
-        for (int i = 1; i < k.hands; ++i)
-            for (int j = 0; j < 3; ++j)
-                spread = fmax(spread, fabs(H[i].p[j] - H[0].p[j]));
-        if (spread > 1e-6) note(&seen, fabs(s - k.squeeze) / 20, seed);
-
-        /* least norm: G F = W, weighted; F = B G'(G B G')^-1 W, without the squeeze */
-        soa_coordination plain = k;
-        plain.squeeze = 0;
-        soa_coordination_result r0;
-        OK(soa_control_coordination(t.c, t.s.q, t.s.v, &plain,
-                                    &(soa_coordination_input){.goal = &goal}, &state, t.x, &r0));
-        double G[6][6 * SOA_HANDS] = {{0}}, A[36] = {0}, y[6], expect[6 * SOA_HANDS];
-        for (int i = 0; i < k.hands; ++i)
-            for (int c = 0; c < 6; ++c) {
-                double unit[6] = {0}, l[3];
-                unit[c] = 1;
-                for (int j = 0; j < 3; ++j)
-                    l[j] = H[i].p[j] - O.p[j];
-                cross_add(l, unit + 3, unit);
-                for (int row = 0; row < 6; ++row)
-                    G[row][6 * i + c] = unit[row];
-            }
-        for (int a = 0; a < 6; ++a)
-            for (int b = 0; b < 6; ++b)
-                for (int c = 0; c < 6 * k.hands; ++c) {
-                    const double weight = k.share[c / 6] / total *
-                                          (c % 6 < 3 ? k.couple_length * k.couple_length : 1);
-                    A[6 * a + b] += G[a][c] * weight * G[b][c];
-                }
-        memcpy(y, r0.wrench, sizeof y);
-        solve(6, A, y);
-        for (int c = 0; c < 6 * k.hands; ++c) {
-            expect[c] = 0;
-            const double weight =
-                k.share[c / 6] / total * (c % 6 < 3 ? k.couple_length * k.couple_length : 1);
-            for (int a = 0; a < 6; ++a)
-                expect[c] += weight * G[a][c] * y[a];
-        }
-        note(&least, relative(&r0.hand_wrench[0][0], expect, 6 * (size_t)k.hands), seed);
-
-        /* J'(F + follow) + bias; the object's wrench from Newton and Euler about its centre of
-         * mass */
-        OK(soa_rnea(t.m, t.w, t.s.q, t.s.v, NULL, NULL, 0, t.h));
-        OK(soa_kinematics(t.m, t.w, t.s.q, t.s.v, NULL));
-        double V[6];
-        OK(soa_velocity(t.m, t.w, k.object, SOA_AXES_WORLD, V));
-        for (int i = 0; i < k.hands; ++i) {
-            const soa_frame place = soa_frame_compose(&O, k.grasp + i);
-            double f[6], there[6], Vh[6], l[3], between[9], rho[3];
-            OK(soa_velocity(t.m, t.w, k.hand[i], SOA_AXES_WORLD, Vh));
-            memcpy(there, V, sizeof V);
-            for (int j = 0; j < 3; ++j)
-                l[j] = H[i].p[j] - O.p[j];
-            cross_add(V, l, there + 3);
-            for (int a = 0; a < 3; ++a)
-                for (int b = 0; b < 3; ++b) {
-                    between[3 * a + b] = 0;
-                    for (int c = 0; c < 3; ++c)
-                        between[3 * a + b] += place.R[3 * a + c] * H[i].R[3 * b + c];
-                }
-            soa_rotation_to_vector(between, rho);
-            for (int j = 0; j < 6; ++j)
-                f[j] =
-                    F[6 * i + j] + k.follow_damping[j / 3] * (there[j] - Vh[j]) +
-                    k.follow_stiffness[j / 3] * (j < 3 ? rho[j] : place.p[j - 3] - H[i].p[j - 3]);
-            OK(soa_jacobian_transpose_mul(t.m, t.w, k.hand[i], SOA_AXES_WORLD, f, t.x));
-            for (int j = 0; j < t.nv; ++j)
-                t.h[j] += t.x[j];
-        }
-        for (int j = 0; j < t.nv; ++j)
-            if (!t.drive[j]) t.h[j] = 0;
-        note(&law_case, relative(t.tau, t.h, (size_t)t.nv), seed);
-        driven_tree_close(&t);
+        hands_case c = hands_open(seed);
+        compare_sum_of_hands(&c, &object_case);
+        compare_squeeze(&c, &seen);
+        compare_shares(&c, &least);
+        compare_hand_torques(&c, &law_case);
+        driven_tree_close(&c.t);
     }
     conclude("hands' wrenches add up to the object's", &object_case, 1e-12);
     conclude("the squeeze is seen as it was asked for", &seen, 1e-11);

@@ -228,7 +228,7 @@ static void supervisor_phases(void **unused) {
     soa_report report;
     soa_supervisor_state s;
     double signals[SIGNALS] = {0, 1};
-    int changed;
+    bool changed;
     if (soa_supervisor_check(&supervisor, &report)) fail_msg("%s", report.text);
     OK(soa_supervisor_start(&supervisor, &s));
     assert_true(s.phase == 0 && s.before == -1);
@@ -287,7 +287,7 @@ static void supervisor_is_bumpless(void **unused) {
     (void)unused;
     soa_supervisor_state s;
     double signals[SIGNALS] = {0, 1}, last[2] = {0}, offset[2] = {0}, most = 0, tau[2] = {0};
-    int changed;
+    bool changed;
     OK(soa_supervisor_start(&supervisor, &s));
     for (int i = 0; i < 1000; ++i) {
         if (i == 200) signals[FORCE] = 6; /* to coordination, blend 0.5 s */

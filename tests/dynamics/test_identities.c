@@ -419,6 +419,10 @@ static void derivatives(void **state) {
 }
 
 /* ---- C(q,v): bias at w = v, and dM/dt - 2 C skew --------------------------------------------- */
+static double friction_at(const soa_body_info *b, double v) {
+    if (v > 0) return b->friction_positive;
+    return v < 0 ? -b->friction_negative : 0;
+}
 static void coriolis(void **state) {
     (void)state;
     worst_case bias = {0}, skew = {0};
@@ -438,9 +442,7 @@ static void coriolis(void **state) {
                 soa_body_info lead = b;
                 if (b.mimic >= 0) OK(soa_model_body(t.m, b.mimic, &lead));
                 const double v = ratio * t.v[lead.v_index + k];
-                t.r2[lead.v_index + k] -= ratio * (b.damping * v + (v > 0   ? b.friction_positive
-                                                                    : v < 0 ? -b.friction_negative
-                                                                            : 0));
+                t.r2[lead.v_index + k] -= ratio * (b.damping * v + friction_at(&b, v));
             }
         }
         note(&bias, relative(t.r1, t.r2, n), s);
@@ -709,123 +711,177 @@ static void count_frames(const soa_model *m, long *level, long *pivots, long *by
     free(dof);
     free(frames);
 }
+/* States of one tree in double and float, with a wrench on every body. */
+enum { STATES = 7 };
+typedef struct many_states {
+    mechanism *t;
+    soa_batch *batch;
+    size_t n, nq, nb;
+    double *q, *v, *a, *fext, *out; /* `out`: n^2 for each state */
+    float *qf, *vf, *af, *outf;
+    soa_wrench *wrench; /* scratch: those of one state */
+} many_states;
+static many_states many_states_open(mechanism *t) {
+    const size_t n = (size_t)t->nv, nq = (size_t)t->nq, nb = (size_t)t->nb;
+    many_states x = {.t = t,
+                     .n = n,
+                     .nq = nq,
+                     .nb = nb,
+                     .q = calloc(STATES * nq + 1, 8),
+                     .v = calloc(STATES * n + 1, 8),
+                     .a = calloc(STATES * n + 1, 8),
+                     .fext = calloc(6 * STATES * nb, 8),
+                     .out = calloc(STATES * n * n + 1, 8),
+                     .qf = calloc(STATES * nq + 1, 4),
+                     .vf = calloc(STATES * n + 1, 4),
+                     .af = calloc(STATES * n + 1, 4),
+                     .outf = calloc(STATES * n * n + 1, 4),
+                     .wrench = calloc(nb, sizeof(soa_wrench))};
+    OK(soa_batch_create(t->m, &x.batch));
+    roll_many(&t->d, -1, 1, 6 * STATES * nb, x.fext);
+    for (size_t k = 0; k < STATES; ++k) {
+        roll_many(&t->d, -1, 1, n, x.v + k * n);
+        roll_many(&t->d, -1, 1, n, x.a + k * n);
+        OK(soa_q_integrate(t->m, t->q, x.v + k * n, 1, x.q + k * nq));
+    }
+    for (size_t k = 0; k < STATES * nq; ++k)
+        x.qf[k] = (float)x.q[k];
+    for (size_t k = 0; k < STATES * n; ++k) {
+        x.vf[k] = (float)x.v[k];
+        x.af[k] = (float)x.a[k];
+    }
+    return x;
+}
+static void many_states_close(many_states *x) {
+    free(x->q);
+    free(x->v);
+    free(x->a);
+    free(x->fext);
+    free(x->out);
+    free(x->qf);
+    free(x->vf);
+    free(x->af);
+    free(x->outf);
+    free(x->wrench);
+    soa_batch_free(x->batch);
+}
+static void widen(const float *from, size_t count, double *to) {
+    for (size_t i = 0; i < count; ++i)
+        to[i] = from[i];
+}
+
+typedef struct type_errors {
+    worst_case lanes_fd, lanes_id, lanes_mass;
+    worst_case float_id, float_mass, float_fd, float_lanes;
+} type_errors;
+
+static void compare_lanes_fd(many_states *x, type_errors *e) {
+    mechanism *t = x->t;
+    const size_t n = x->n;
+    OK(soa_aba_batch(t->m, x->batch, STATES, x->q, x->v, x->a, NULL, x->out));
+    for (size_t k = 0; k < STATES; ++k) {
+        OK(soa_aba(t->m, t->w, x->q + k * x->nq, x->v + k * n, x->a + k * n, NULL, 0, t->r1));
+        note(&e->lanes_fd, relative(x->out + k * n, t->r1, n), t->seed);
+    }
+}
+/* The wrenches of state k as the calls for one state take them. */
+static void wrenches_of(many_states *x, size_t k) {
+    for (size_t i = 0; i < x->nb; ++i) {
+        soa_body_info info;
+        OK(soa_model_body(x->t->m, (int)i + 1, &info));
+        x->wrench[i].frame = info.frame;
+        x->wrench[i].axes = SOA_AXES_BODY;
+        memcpy(x->wrench[i].value, x->fext + 6 * (x->nb * k + i), sizeof x->wrench[i].value);
+    }
+}
+static void compare_lanes_with_wrenches(many_states *x, int inverse, type_errors *e) {
+    mechanism *t = x->t;
+    const size_t n = x->n;
+    OK((inverse ? soa_rnea_batch : soa_aba_batch)(t->m, x->batch, STATES, x->q, x->v, x->a, x->fext,
+                                                  x->out));
+    for (size_t k = 0; k < STATES; ++k) {
+        wrenches_of(x, k);
+        OK((inverse ? soa_rnea : soa_aba)(t->m, t->w, x->q + k * x->nq, x->v + k * n, x->a + k * n,
+                                          x->wrench, (int)x->nb, t->r1));
+        note(inverse ? &e->lanes_id : &e->lanes_fd, relative(x->out + k * n, t->r1, n), t->seed);
+    }
+}
+static void compare_inverse_dynamics(many_states *x, type_errors *e) {
+    mechanism *t = x->t;
+    const size_t n = x->n;
+    float *one = x->outf + STATES * n;
+    OK(soa_rnea_batch(t->m, x->batch, STATES, x->q, x->v, x->a, NULL, x->out));
+    OK(soa_rnea_batch_f(t->m, x->batch, STATES, x->qf, x->vf, x->af, NULL, x->outf));
+    for (size_t k = 0; k < STATES; ++k) {
+        OK(soa_rnea(t->m, t->w, x->q + k * x->nq, x->v + k * n, x->a + k * n, NULL, 0, t->r1));
+        note(&e->lanes_id, relative(x->out + k * n, t->r1, n), t->seed);
+        OK(soa_rnea_f(t->m, t->w, x->qf + k * x->nq, x->vf + k * n, x->af + k * n, NULL, one));
+        widen(one, n, t->r2);
+        widen(x->outf + k * n, n, t->r3);
+        note(&e->float_id, relative(t->r2, t->r1, n), t->seed);
+        note(&e->float_lanes, relative(t->r3, t->r2, n), t->seed);
+    }
+}
+static void compare_mass_matrices(many_states *x, type_errors *e) {
+    mechanism *t = x->t;
+    const size_t nn = x->n * x->n;
+    OK(soa_crba_batch(t->m, x->batch, STATES, x->q, x->out));
+    for (size_t k = 0; k < STATES; ++k) {
+        OK(soa_crba(t->m, t->w, x->q + k * x->nq, t->r1));
+        note(&e->lanes_mass, relative(x->out + k * nn, t->r1, nn), t->seed);
+        OK(soa_crba_f(t->m, t->w, x->qf + k * x->nq, x->outf));
+        widen(x->outf, nn, t->r2);
+        note(&e->float_mass, relative(t->r2, t->r1, nn), t->seed);
+    }
+    OK(soa_crba_batch_f(t->m, x->batch, STATES, x->qf, x->outf));
+    for (size_t k = 0; k < STATES; ++k) {
+        OK(soa_crba(t->m, t->w, x->q + k * x->nq, t->r1));
+        widen(x->outf + k * nn, nn, t->r2);
+        note(&e->float_mass, relative(t->r2, t->r1, nn), t->seed);
+    }
+}
+/* Forward dynamics in float: judged by the torque its answer needs. */
+static void compare_float_fd(many_states *x, type_errors *e) {
+    mechanism *t = x->t;
+    double size = 1, worst = 0;
+    OK(soa_aba_f(t->m, t->w, x->qf, x->vf, x->af, NULL, x->outf));
+    widen(x->outf, x->n, t->r1);
+    OK(soa_rnea(t->m, t->w, x->q, x->v, t->r1, NULL, 0, t->r2));
+    OK(soa_mass_mul(t->m, t->w, x->q, t->r1, t->r3));
+    for (size_t i = 0; i < x->n; ++i) {
+        size = fmax(size, fabs(t->r3[i]));
+        worst = !(fabs(t->r2[i] - x->a[i]) <= worst) ? fabs(t->r2[i] - x->a[i]) : worst;
+    }
+    note(&e->float_fd, worst / size, t->seed);
+}
 static void number_types(void **state) {
     (void)state;
     long level = 0, pivots = 0, by_columns = 0;
-    worst_case lanes_fd = {0}, lanes_id = {0}, lanes_mass = {0}, float_id = {0}, float_mass = {0},
-               float_fd = {0}, float_lanes = {0};
-    enum { STATES = 7 };
+    type_errors e = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
         mechanism t = open_tree(s, family(s));
-        const size_t n = (size_t)t.nv, nq = (size_t)t.nq;
-        soa_batch *batch;
-        OK(soa_batch_create(t.m, &batch));
-        double *q = calloc(STATES * nq + 1, 8), *v = calloc(STATES * n + 1, 8),
-               *a = calloc(STATES * n + 1, 8), *out = calloc(STATES * n * n + 1, 8);
-        const size_t nb = (size_t)soa_model_body_count(t.m);
-        double *fext = calloc(6 * STATES * nb, 8);
-        soa_wrench *wrench = calloc(nb, sizeof *wrench);
-        roll_many(&t.d, -1, 1, 6 * STATES * nb, fext);
-        float *qf = calloc(STATES * nq + 1, 4), *vf = calloc(STATES * n + 1, 4),
-              *af = calloc(STATES * n + 1, 4), *of = calloc(STATES * n * n + 1, 4);
-        for (size_t k = 0; k < STATES; ++k) {
-            roll_many(&t.d, -1, 1, n, v + k * n);
-            roll_many(&t.d, -1, 1, n, a + k * n);
-            OK(soa_q_integrate(t.m, t.q, v + k * n, 1, q + k * nq));
-        }
-        for (size_t k = 0; k < STATES * nq; ++k)
-            qf[k] = (float)q[k];
-        for (size_t k = 0; k < STATES * n; ++k) {
-            vf[k] = (float)v[k];
-            af[k] = (float)a[k];
-        }
-        OK(soa_aba_batch(t.m, batch, STATES, q, v, a, NULL, out));
-        for (size_t k = 0; k < STATES; ++k) {
-            OK(soa_aba(t.m, t.w, q + k * nq, v + k * n, a + k * n, NULL, 0, t.r1));
-            note(&lanes_fd, relative(out + k * n, t.r1, n), s);
-        }
-        for (int inverse = 0; inverse < 2; ++inverse) { /* with a wrench on every body */
-            OK((inverse ? soa_rnea_batch : soa_aba_batch)(t.m, batch, STATES, q, v, a, fext, out));
-            for (size_t k = 0; k < STATES; ++k) {
-                for (size_t i = 0; i < nb; ++i) {
-                    soa_body_info info;
-                    OK(soa_model_body(t.m, (int)i + 1, &info));
-                    wrench[i].frame = info.frame;
-                    wrench[i].axes = SOA_AXES_BODY;
-                    memcpy(wrench[i].value, fext + 6 * (nb * k + i), sizeof wrench[i].value);
-                }
-                OK((inverse ? soa_rnea : soa_aba)(t.m, t.w, q + k * nq, v + k * n, a + k * n,
-                                                  wrench, (int)nb, t.r1));
-                note(inverse ? &lanes_id : &lanes_fd, relative(out + k * n, t.r1, n), s);
-            }
-        }
-        OK(soa_rnea_batch(t.m, batch, STATES, q, v, a, NULL, out));
-        OK(soa_rnea_batch_f(t.m, batch, STATES, qf, vf, af, NULL, of));
-        for (size_t k = 0; k < STATES; ++k) {
-            OK(soa_rnea(t.m, t.w, q + k * nq, v + k * n, a + k * n, NULL, 0, t.r1));
-            note(&lanes_id, relative(out + k * n, t.r1, n), s);
-            float *one = of + STATES * n;
-            OK(soa_rnea_f(t.m, t.w, qf + k * nq, vf + k * n, af + k * n, NULL, one));
-            for (size_t i = 0; i < n; ++i) {
-                t.r2[i] = one[i];
-                t.r3[i] = of[k * n + i];
-            }
-            note(&float_id, relative(t.r2, t.r1, n), s);
-            note(&float_lanes, relative(t.r3, t.r2, n), s);
-        }
-        OK(soa_crba_batch(t.m, batch, STATES, q, out));
-        for (size_t k = 0; k < STATES; ++k) {
-            OK(soa_crba(t.m, t.w, q + k * nq, t.r1));
-            note(&lanes_mass, relative(out + k * n * n, t.r1, n * n), s);
-            OK(soa_crba_f(t.m, t.w, qf + k * nq, of));
-            for (size_t i = 0; i < n * n; ++i)
-                t.r2[i] = of[i];
-            note(&float_mass, relative(t.r2, t.r1, n * n), s);
-        }
-        OK(soa_crba_batch_f(t.m, batch, STATES, qf, of));
-        for (size_t k = 0; k < STATES; ++k) {
-            OK(soa_crba(t.m, t.w, q + k * nq, t.r1));
-            for (size_t i = 0; i < n * n; ++i)
-                t.r2[i] = of[k * n * n + i];
-            note(&float_mass, relative(t.r2, t.r1, n * n), s);
-        }
+        many_states x = many_states_open(&t);
+        compare_lanes_fd(&x, &e);
+        for (int inverse = 0; inverse < 2; ++inverse)
+            compare_lanes_with_wrenches(&x, inverse, &e);
+        compare_inverse_dynamics(&x, &e);
+        compare_mass_matrices(&x, &e);
         count_frames(t.m, &level, &pivots, &by_columns);
-        /* forward dynamics in float: judged by the torque its answer needs */
-        OK(soa_aba_f(t.m, t.w, qf, vf, af, NULL, of));
-        for (size_t i = 0; i < n; ++i)
-            t.r1[i] = of[i];
-        OK(soa_rnea(t.m, t.w, q, v, t.r1, NULL, 0, t.r2));
-        OK(soa_mass_mul(t.m, t.w, q, t.r1, t.r3));
-        double size = 1, worst = 0;
-        for (size_t i = 0; i < n; ++i) {
-            size = fmax(size, fabs(t.r3[i]));
-            worst = !(fabs(t.r2[i] - a[i]) <= worst) ? fabs(t.r2[i] - a[i]) : worst;
-        }
-        note(&float_fd, worst / size, s);
-        free(q);
-        free(v);
-        free(a);
-        free(out);
-        free(qf);
-        free(vf);
-        free(af);
-        free(of);
-        free(fext);
-        free(wrench);
-        soa_batch_free(batch);
+        compare_float_fd(&x, &e);
+        many_states_close(&x);
         close_tree(&t);
     }
     printf("  joints of batches: %ld level, %ld of them pivots; mass matrices of %ld trees by "
            "columns\n",
            level, pivots, by_columns);
     if (TREES >= 100) assert_true(level > TREES && pivots > TREES / 2 && by_columns > TREES / 20);
-    conclude("lanes: aba = scalar", &lanes_fd, 1e-9);
-    conclude("lanes: rnea = scalar", &lanes_id, 1e-12);
-    conclude("lanes: crba = scalar", &lanes_mass, 1e-12);
-    conclude("float: rnea = double", &float_id, 1e-3);
-    conclude("float lanes: rnea = float", &float_lanes, 1e-4);
-    conclude("float: crba = double", &float_mass, 1e-4);
-    conclude("float: rnea(aba(tau)) = tau, over |M a|", &float_fd, 1e-2);
+    conclude("lanes: aba = scalar", &e.lanes_fd, 1e-9);
+    conclude("lanes: rnea = scalar", &e.lanes_id, 1e-12);
+    conclude("lanes: crba = scalar", &e.lanes_mass, 1e-12);
+    conclude("float: rnea = double", &e.float_id, 1e-3);
+    conclude("float lanes: rnea = float", &e.float_lanes, 1e-4);
+    conclude("float: crba = double", &e.float_mass, 1e-4);
+    conclude("float: rnea(aba(tau)) = tau, over |M a|", &e.float_fd, 1e-2);
 }
 
 int main(void) {

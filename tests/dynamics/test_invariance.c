@@ -433,101 +433,134 @@ static void reverse_vector(const soa_body_info *b, const double *q, const double
     }
 }
 
-static void rerooting(void **state) {
-    (void)state;
+/* A random tree on a free joint, and the same machine with another link as its root. */
+typedef struct rerooted {
+    long seed;
+    tree t;
+    machine a, b;
+    int root;             /* the link that is b's root */
+    int passed[MOST + 1]; /* joints of a that b has reversed */
+    int turned[MOST + 1]; /* the joint of that name in b */
+} rerooted;
+/* A link to which no planar joint leads: such a joint has no reverse of its own kind. */
+static int any_root(const tree *t, dice *random) {
+    int root, turnable;
+    do {
+        root = 1 + below(random, t->n);
+        turnable = 1;
+        for (int i = root; i > 1; i = t->body[i - 1].parent)
+            turnable = turnable && t->body[i - 1].joint.type != SOA_PLANAR;
+    } while (!turnable);
+    return root;
+}
+static void start_rerooted(rerooted *p, long seed, dice *random) {
     static const soa_joint_type types[] = {SOA_REVOLUTE,  SOA_REVOLUTE,    SOA_PRISMATIC,
                                            SOA_HELICAL,   SOA_CYLINDRICAL, SOA_UNIVERSAL,
                                            SOA_SPHERICAL, SOA_PLANAR};
+    static tree u;
+    p->seed = seed;
+    grow(&p->t, random, 2 + below(random, 14), SOA_FREE, types, 8);
+    p->t.body[0].joint_name = "root";
+    p->root = any_root(&p->t, random);
+    memset(p->passed, 0, sizeof p->passed);
+    for (int i = p->root; i > 1; i = p->t.body[i - 1].parent)
+        p->passed[i] = 1;
+    reroot(&p->t, p->root, &u);
+    start(&p->a, build(&p->t));
+    start(&p->b, build(&u));
+    random_state(&p->a, random);
+    memset(p->a.tau, 0, 6 * sizeof *p->a.tau); /* internal torques only */
+    const soa_body_info free_a = info_of(&p->a, 1), free_b = info_of(&p->b, 1);
+    assert_true(free_a.type == SOA_FREE && free_b.type == SOA_FREE && free_a.v_index == 0 &&
+                free_b.v_index == 0);
+}
+/* q, v and tau of b's joint of the same name as joint i of a. */
+static void share_joint(rerooted *p, int i) {
+    machine *a = &p->a, *b = &p->b;
+    const soa_body_info ia = info_of(a, i);
+    p->turned[i] = soa_model_find_joint(b->model, ia.joint);
+    const soa_body_info ib = info_of(b, p->turned[i]);
+    assert_int_equal(ia.type, ib.type);
+    const double *qa = a->q + ia.q_index;
+    double *qb = b->q + ib.q_index;
+    memcpy(qb, qa, (size_t)ia.nq * sizeof *qa);
+    if (!p->passed[i]) {
+        memcpy(b->v + ib.v_index, a->v + ia.v_index, (size_t)ia.nv * sizeof *a->v);
+        memcpy(b->tau + ib.v_index, a->tau + ia.v_index, (size_t)ia.nv * sizeof *a->tau);
+        return;
+    }
+    if (ia.type == SOA_UNIVERSAL) {
+        qb[0] = qa[1];
+        qb[1] = qa[0];
+    }
+    if (ia.type == SOA_SPHERICAL)
+        for (int k = 1; k < 4; k++)
+            qb[k] = -qa[k];
+    reverse_vector(&ia, qa, a->v + ia.v_index, b->v + ib.v_index);
+    reverse_vector(&ia, qa, a->tau + ia.v_index, b->tau + ib.v_index);
+}
+static void quaternion_of(const double R[9], double e[4]) {
+    const double K[16] = {
+        1 + R[0] + R[4] + R[8], R[7] - R[5], R[2] - R[6], R[3] - R[1], R[7] - R[5],
+        1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6], R[2] - R[6], R[1] + R[3],
+        1 - R[0] + R[4] - R[8], R[5] + R[7], R[3] - R[1], R[2] + R[6], R[5] + R[7],
+        1 - R[0] - R[4] + R[8]};
+    int row = 0; /* K = 4 e e': take the row with the largest diagonal */
+    for (int k = 1; k < 4; k++)
+        if (K[5 * k] > K[5 * row]) row = k;
+    for (int k = 0; k < 4; k++)
+        e[k] = K[4 * row + k] / sqrt(4 * K[5 * row]);
+}
+static int frame_of_root(const rerooted *p) {
+    return soa_model_find_frame(p->a.model, p->t.name[p->root - 1]);
+}
+/* Where and how fast the new root is: pose to position and quaternion, V in body axes. */
+static void share_root(rerooted *p) {
+    machine *a = &p->a, *b = &p->b;
+    soa_frame pose;
+    OK(soa_kinematics(a->model, a->work, a->q, a->v, NULL));
+    OK(soa_pose(a->model, a->work, frame_of_root(p), &pose));
+    OK(soa_velocity(a->model, a->work, frame_of_root(p), SOA_AXES_BODY, b->v));
+    memcpy(b->q, pose.p, sizeof pose.p);
+    quaternion_of(pose.R, b->q + 3);
+}
+/* Accelerations of a as b's coordinates have them: expected in a.a, compared with b.qdd. */
+static void compare_accelerations(rerooted *p, double *worst) {
+    machine *a = &p->a, *b = &p->b;
+    for (int i = 2; i <= a->n; i++) {
+        const soa_body_info ia = info_of(a, i), ib = info_of(b, p->turned[i]);
+        double expected[6];
+        memcpy(expected, a->qdd + ia.v_index, (size_t)ia.nv * sizeof *expected);
+        if (p->passed[i]) reverse_vector(&ia, a->q + ia.q_index, a->qdd + ia.v_index, expected);
+        memcpy(a->a + ib.v_index, expected, (size_t)ia.nv * sizeof *expected);
+    }
+    OK(soa_kinematics(a->model, a->work, a->q, a->v, a->qdd));
+    /* body-axis rate of V */
+    OK(soa_acceleration_spatial(a->model, a->work, frame_of_root(p), SOA_AXES_BODY, a->a));
+    compare("accelerations", p->seed, b->qdd, a->a, b->nv, 1e-9, worst);
+}
+
+static void rerooting(void **state) {
+    (void)state;
+    static rerooted p;
     double worst = 0, worst_sum = 0;
     long path = 0;
     for (long seed = first_seed(); seed < first_seed() + TRIALS; seed++) {
         dice random = {(uint64_t)seed * 17 + 3};
-        static tree t, u;
-        static machine a, b;
-        grow(&t, &random, 2 + below(&random, 14), SOA_FREE, types, 8);
-        t.body[0].joint_name = "root";
-        int root, turnable;
-        do { /* a planar joint has no reverse of its own kind */
-            root = 1 + below(&random, t.n);
-            turnable = 1;
-            for (int i = root; i > 1; i = t.body[i - 1].parent)
-                turnable = turnable && t.body[i - 1].joint.type != SOA_PLANAR;
-        } while (!turnable);
-        int passed[MOST + 1] = {0};
-        for (int i = root; i > 1; i = t.body[i - 1].parent) {
-            passed[i] = 1;
-            path++;
+        start_rerooted(&p, seed, &random);
+        for (int i = 2; i <= p.a.n; i++) {
+            share_joint(&p, i);
+            path += p.passed[i];
         }
-        reroot(&t, root, &u);
-        start(&a, build(&t));
-        start(&b, build(&u));
-        random_state(&a, &random);
-        memset(a.tau, 0, 6 * sizeof *a.tau); /* internal torques only */
-
-        const soa_body_info free_a = info_of(&a, 1), free_b = info_of(&b, 1);
-        assert_true(free_a.type == SOA_FREE && free_b.type == SOA_FREE && free_a.v_index == 0 &&
-                    free_b.v_index == 0);
-        int turned[MOST + 1]; /* the joint of that name in b */
-        for (int i = 2; i <= a.n; i++) {
-            const soa_body_info ia = info_of(&a, i);
-            turned[i] = soa_model_find_joint(b.model, ia.joint);
-            const soa_body_info ib = info_of(&b, turned[i]);
-            assert_int_equal(ia.type, ib.type);
-            const double *qa = a.q + ia.q_index;
-            double *qb = b.q + ib.q_index;
-            memcpy(qb, qa, (size_t)ia.nq * sizeof *qa);
-            if (passed[i] && ia.type == SOA_UNIVERSAL) {
-                qb[0] = qa[1];
-                qb[1] = qa[0];
-            }
-            if (passed[i] && ia.type == SOA_SPHERICAL)
-                for (int k = 1; k < 4; k++)
-                    qb[k] = -qa[k];
-            if (passed[i]) {
-                reverse_vector(&ia, qa, a.v + ia.v_index, b.v + ib.v_index);
-                reverse_vector(&ia, qa, a.tau + ia.v_index, b.tau + ib.v_index);
-            } else {
-                memcpy(b.v + ib.v_index, a.v + ia.v_index, (size_t)ia.nv * sizeof *a.v);
-                memcpy(b.tau + ib.v_index, a.tau + ia.v_index, (size_t)ia.nv * sizeof *a.tau);
-            }
-        }
-        /* where and how fast the new root is: pose to position and quaternion, V in body axes */
-        soa_frame pose;
-        const int root_frame = soa_model_find_frame(a.model, t.name[root - 1]);
-        OK(soa_kinematics(a.model, a.work, a.q, a.v, NULL));
-        OK(soa_pose(a.model, a.work, root_frame, &pose));
-        OK(soa_velocity(a.model, a.work, root_frame, SOA_AXES_BODY, b.v));
-        memcpy(b.q, pose.p, sizeof pose.p);
-        const double *R = pose.R,
-                     K[16] = {
-                         1 + R[0] + R[4] + R[8], R[7] - R[5], R[2] - R[6], R[3] - R[1], R[7] - R[5],
-                         1 + R[0] - R[4] - R[8], R[1] + R[3], R[2] + R[6], R[2] - R[6], R[1] + R[3],
-                         1 - R[0] + R[4] - R[8], R[5] + R[7], R[3] - R[1], R[2] + R[6], R[5] + R[7],
-                         1 - R[0] - R[4] + R[8]};
-        int row = 0; /* K = 4 e e': take the row with the largest diagonal */
-        for (int k = 1; k < 4; k++)
-            if (K[5 * k] > K[5 * row]) row = k;
-        for (int k = 0; k < 4; k++)
-            b.q[3 + k] = K[4 * row + k] / sqrt(4 * K[5 * row]);
-
-        same_wrenches(&a, &b, t.tip[0], t.tip[t.n - 1], &random);
-        same_sums(&a, &b, seed, 1e-10, &worst_sum);
-        forward(&a, 2);
-        forward(&b, 2);
-        for (int i = 2; i <= a.n; i++) {
-            const soa_body_info ia = info_of(&a, i), ib = info_of(&b, turned[i]);
-            double expected[6];
-            memcpy(expected, a.qdd + ia.v_index, (size_t)ia.nv * sizeof *expected);
-            if (passed[i]) reverse_vector(&ia, a.q + ia.q_index, a.qdd + ia.v_index, expected);
-            memcpy(a.a + ib.v_index, expected, (size_t)ia.nv * sizeof *expected);
-        }
-        OK(soa_kinematics(a.model, a.work, a.q, a.v, a.qdd));
-        /* body-axis rate of V */
-        OK(soa_acceleration_spatial(a.model, a.work, root_frame, SOA_AXES_BODY, a.a));
-        compare("accelerations", seed, b.qdd, a.a, b.nv, 1e-9, &worst);
-        same_frames(&a, &b, &t, seed, a.qdd, b.qdd, 1e-9, &worst);
-        stop(&a);
-        stop(&b);
+        share_root(&p);
+        same_wrenches(&p.a, &p.b, p.t.tip[0], p.t.tip[p.t.n - 1], &random);
+        same_sums(&p.a, &p.b, seed, 1e-10, &worst_sum);
+        forward(&p.a, 2);
+        forward(&p.b, 2);
+        compare_accelerations(&p, &worst);
+        same_frames(&p.a, &p.b, &p.t, seed, p.a.qdd, p.b.qdd, 1e-9, &worst);
+        stop(&p.a);
+        stop(&p.b);
     }
     printf("re-rooting: %d trees from seed %ld, %ld joints reversed, worst relative error: "
            "accelerations %.2g, sums "

@@ -137,136 +137,184 @@ static void solve_many(int n, const wide *L, int columns, const double *B, doubl
     }
 }
 
+/* A light machine in a random state, and its mass matrix factored: M = L d L'. */
+typedef struct light_case {
+    long seed;
+    const soa_model *m;
+    soa_work *w;
+    tree_state s;
+    int n, nq;
+    double pivot; /* as factor() returns it */
+    wide L[MOST * MOST];
+} light_case;
+static void open_case(light_case *c, long seed) {
+    double M[MOST * MOST];
+    c->seed = seed;
+    c->m = light_machine(seed, 0);
+    c->n = soa_model_nv(c->m);
+    c->nq = soa_model_nq(c->m);
+    assert_int_equal(soa_work_create(c->m, &c->w), SOA_OK);
+    c->s = random_tree_state(c->m, seed);
+    assert_true(c->n <= MOST);
+    assert_int_equal(soa_crba(c->m, c->w, c->s.q, M), SOA_OK);
+    c->pivot = factor(c->n, M, c->L);
+}
+static void close_case(light_case *c) {
+    free_tree_state(&c->s);
+    soa_work_free(c->w);
+    soa_model_free(c->m);
+}
+static int mimic_joints(const soa_model *m) {
+    int mimics = 0;
+    for (int i = 1; i <= soa_model_body_count(m); ++i) {
+        soa_body_info info;
+        soa_model_body(m, i, &info);
+        mimics += info.mimic >= 0;
+    }
+    return mimics;
+}
+
+/* Forward dynamics with wrenches; the accelerations are left in qdd. */
+static void compare_accelerations(const light_case *c, double *qdd, worst_case *w) {
+    const int n = c->n;
+    double bias[MOST], want[MOST];
+    assert_int_equal(soa_rnea(c->m, c->w, c->s.q, c->s.v, NULL, c->s.wrench, 3, bias), SOA_OK);
+    for (int i = 0; i < n; ++i)
+        bias[i] = c->s.tau[i] - bias[i];
+    solve(n, c->L, bias, want);
+    const soa_status status = soa_aba(c->m, c->w, c->s.q, c->s.v, c->s.tau, c->s.wrench, 3, qdd);
+    if (status != SOA_OK) fail_msg("seed %ld: %s", c->seed, soa_status_text(status));
+    note(w, relative(qdd, want, (size_t)n), c->seed);
+}
+static void compare_product(const light_case *c, worst_case *w) {
+    double want[MOST], got[MOST];
+    solve(c->n, c->L, c->s.v, want);
+    assert_int_equal(soa_minv_mul(c->m, c->w, c->s.q, c->s.v, got), SOA_OK);
+    note(w, relative(got, want, (size_t)c->n), c->seed);
+}
+static void compare_inverse(const light_case *c, worst_case *w) {
+    const int n = c->n;
+    double one[MOST * MOST] = {0}, want[MOST * MOST], got[MOST * MOST];
+    for (int i = 0; i < n; ++i)
+        one[(n + 1) * i] = 1;
+    solve_many(n, c->L, n, one, want);
+    assert_int_equal(soa_minv(c->m, c->w, c->s.q, got), SOA_OK);
+    note(w, relative(got, want, (size_t)(n * n)), c->seed);
+}
+/* J M^-1 J' of the last link. */
+static void compare_compliance(const light_case *c, worst_case *w) {
+    const int n = c->n;
+    soa_body_info tip;
+    double J[6 * MOST], turned[6 * MOST], Y[6 * MOST], Omega[36], want[36] = {0};
+    soa_model_body(c->m, soa_model_body_count(c->m), &tip);
+    assert_int_equal(soa_kinematics(c->m, c->w, c->s.q, NULL, NULL), SOA_OK);
+    assert_int_equal(soa_jacobian(c->m, c->w, tip.frame, SOA_AXES_WORLD, J), SOA_OK);
+    for (int i = 0; i < n; ++i)
+        for (int r = 0; r < 6; ++r)
+            turned[6 * i + r] = J[n * r + i];
+    solve_many(n, c->L, 6, turned, Y);
+    for (int r = 0; r < 6; ++r)
+        for (int k = 0; k < 6; ++k)
+            for (int i = 0; i < n; ++i)
+                want[6 * r + k] += J[n * r + i] * Y[6 * i + k];
+    assert_int_equal(soa_compliance(c->m, c->w, c->s.q, &tip.frame, 1, SOA_AXES_WORLD, Omega),
+                     SOA_OK);
+    note(w, relative(Omega, want, 36), c->seed);
+}
+/* d aba / dv = -M^-1 d rnea / dv. */
+static void compare_slopes(const light_case *c, const double *qdd, worst_case *w) {
+    const int n = c->n;
+    double dq[MOST * MOST], dv[MOST * MOST], rq[MOST * MOST], rv[MOST * MOST], want[MOST * MOST];
+    soa_input input = {.q = c->s.q, .v = c->s.v, .wrenches = c->s.wrench, .wrench_count = 3};
+    input.a = qdd;
+    assert_int_equal(soa_rnea_derivatives(c->m, c->w, &input, rq, rv), SOA_OK);
+    input.a = NULL;
+    input.tau = c->s.tau;
+    assert_int_equal(soa_aba_derivatives(c->m, c->w, &input, dq, dv), SOA_OK);
+    solve_many(n, c->L, n, rv, want);
+    for (int i = 0; i < n * n; ++i)
+        want[i] = -want[i];
+    note(w, relative(dv, want, (size_t)(n * n)), c->seed);
+}
+/* The last of five equal states against qdd, the accelerations without wrenches. */
+static void compare_lanes(const light_case *c, const double *qdd, worst_case *w) {
+    enum { LANES = 5 };
+    const size_t n = (size_t)c->n, nq = (size_t)c->nq;
+    double *q = calloc(LANES, nq * sizeof *q), *v = calloc(LANES, n * sizeof *v),
+           *tau = calloc(LANES, n * sizeof *tau), *a = calloc(LANES, n * sizeof *a);
+    soa_batch *batch;
+    assert_int_equal(soa_batch_create(c->m, &batch), SOA_OK);
+    for (size_t l = 0; l < LANES; ++l) {
+        memcpy(q + l * nq, c->s.q, nq * sizeof *q);
+        memcpy(v + l * n, c->s.v, n * sizeof *v);
+        memcpy(tau + l * n, c->s.tau, n * sizeof *tau);
+    }
+    assert_int_equal(soa_aba_batch(c->m, batch, LANES, q, v, tau, NULL, a), SOA_OK);
+    note(w, relative(a + (LANES - 1) * n, qdd, n), c->seed);
+    free(q);
+    free(v);
+    free(tau);
+    free(a);
+    soa_batch_free(batch);
+}
+/* The smoother reads out the tree whose followers are free: it agrees, or that tree has no
+ * dynamics. Returns 0 in the second case. */
+static int compare_smoother(const light_case *c, const double *qdd, worst_case *w) {
+    double got[MOST] = {0};
+    const soa_status smooth = soa_smoother(c->m, c->w, c->s.q, c->s.v, c->s.tau, NULL, 0);
+    if (smooth != SOA_OK) {
+        assert_int_equal(smooth, SOA_E_HINGE_SINGULAR);
+        return 0;
+    }
+    for (int i = 1; i <= soa_model_body_count(c->m); ++i) {
+        soa_body_info info;
+        soa_smoothed at;
+        soa_model_body(c->m, i, &info);
+        assert_int_equal(soa_smoother_read(c->m, c->w, i, &at), SOA_OK);
+        for (int k = 0; info.mimic < 0 && k < info.nv; ++k)
+            got[info.v_index + k] = at.acceleration[k];
+    }
+    note(w, relative(got, qdd, (size_t)c->n), c->seed);
+    return 1;
+}
+/* Does the same tree have forward dynamics if its mimic joints are independent? */
+static int dynamics_without_mimics(long seed) {
+    const soa_model *tree = light_machine(seed, 1);
+    soa_work *w;
+    assert_int_equal(soa_work_create(tree, &w), SOA_OK);
+    double *neutral = calloc((size_t)soa_model_nq(tree) + 1, sizeof(double));
+    double *out = calloc((size_t)soa_model_nv(tree) + 1, sizeof(double));
+    soa_q_neutral(tree, neutral);
+    const soa_status status = soa_aba(tree, w, neutral, NULL, NULL, NULL, 0, out);
+    free(neutral);
+    free(out);
+    soa_work_free(w);
+    soa_model_free(tree);
+    return status == SOA_OK;
+}
+
 static void light_links(void **state) {
     (void)state;
     worst_case fd = {0}, spatial = {0}, inverse = {0}, product = {0}, lanes = {0}, compliance = {0},
                slopes = {0};
     long judged = 0, freed = 0, refused = 0, tried = 0;
     for (long seed = first_seed(); tried < 20000 && judged < 2000; ++seed, ++tried) {
-        const soa_model *m = light_machine(seed, 0);
-        const int n = soa_model_nv(m), nq = soa_model_nq(m);
-        soa_work *w;
-        assert_int_equal(soa_work_create(m, &w), SOA_OK);
-        tree_state s = random_tree_state(m, seed);
-        double M[MOST * MOST], qdd[MOST], bias[MOST], want[MOST], got[MOST * MOST],
-            all[MOST * MOST];
-        wide L[MOST * MOST];
-        assert_true(n <= MOST);
-        assert_int_equal(soa_crba(m, w, s.q, M), SOA_OK);
-        int mimics = 0;
-        for (int i = 1; i <= soa_model_body_count(m); ++i) {
-            soa_body_info info;
-            soa_model_body(m, i, &info);
-            mimics += info.mimic >= 0;
-        }
-        if (mimics && factor(n, M, L) > 1e-5) {
+        static light_case c;
+        double qdd[MOST];
+        open_case(&c, seed);
+        if (mimic_joints(c.m) && c.pivot > 1e-5) {
             ++judged;
-            assert_int_equal(soa_rnea(m, w, s.q, s.v, NULL, s.wrench, 3, bias), SOA_OK);
-            for (int i = 0; i < n; ++i)
-                bias[i] = s.tau[i] - bias[i];
-            solve(n, L, bias, want);
-            const soa_status status = soa_aba(m, w, s.q, s.v, s.tau, s.wrench, 3, qdd);
-            if (status != SOA_OK) fail_msg("seed %ld: %s", seed, soa_status_text(status));
-            note(&fd, relative(qdd, want, (size_t)n), seed);
-            solve(n, L, s.v, want);
-            assert_int_equal(soa_minv_mul(m, w, s.q, s.v, got), SOA_OK);
-            note(&product, relative(got, want, (size_t)n), seed);
-            double one[MOST * MOST] = {0};
-            for (int i = 0; i < n; ++i)
-                one[(n + 1) * i] = 1;
-            solve_many(n, L, n, one, all);
-            assert_int_equal(soa_minv(m, w, s.q, got), SOA_OK);
-            note(&inverse, relative(got, all, (size_t)(n * n)), seed);
-
-            soa_body_info tip;
-            soa_model_body(m, soa_model_body_count(m), &tip);
-            double J[6 * MOST], Y[6 * MOST], Omega[36], expected[36] = {0}, turned[6 * MOST];
-            assert_int_equal(soa_kinematics(m, w, s.q, NULL, NULL), SOA_OK);
-            assert_int_equal(soa_jacobian(m, w, tip.frame, SOA_AXES_WORLD, J), SOA_OK);
-            for (int i = 0; i < n; ++i)
-                for (int r = 0; r < 6; ++r)
-                    turned[6 * i + r] = J[n * r + i];
-            solve_many(n, L, 6, turned, Y);
-            for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < 6; ++c)
-                    for (int i = 0; i < n; ++i)
-                        expected[6 * r + c] += J[n * r + i] * Y[6 * i + c];
-            assert_int_equal(soa_compliance(m, w, s.q, &tip.frame, 1, SOA_AXES_WORLD, Omega),
-                             SOA_OK);
-            note(&compliance, relative(Omega, expected, 36), seed);
-
-            double dq[MOST * MOST], dv[MOST * MOST], rq[MOST * MOST], rv[MOST * MOST];
-            assert_int_equal(
-                soa_rnea_derivatives(
-                    m, w,
-                    &(soa_input){
-                        .q = s.q, .v = s.v, .a = qdd, .wrenches = s.wrench, .wrench_count = 3},
-                    rq, rv),
-                SOA_OK);
-            assert_int_equal(
-                soa_aba_derivatives(
-                    m, w,
-                    &(soa_input){
-                        .q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3},
-                    dq, dv),
-                SOA_OK);
-            solve_many(n, L, n, rv, all);
-            for (int i = 0; i < n * n; ++i)
-                all[i] = -all[i];
-            note(&slopes, relative(dv, all, (size_t)(n * n)), seed);
-
-            soa_batch *batch;
-            assert_int_equal(soa_batch_create(m, &batch), SOA_OK);
-            double *q5 = calloc(5, (size_t)nq * sizeof(double)),
-                   *v5 = calloc(5, (size_t)n * sizeof(double));
-            double *t5 = calloc(5, (size_t)n * sizeof(double)),
-                   *a5 = calloc(5, (size_t)n * sizeof(double));
-            for (int l = 0; l < 5; ++l) {
-                memcpy(q5 + l * nq, s.q, (size_t)nq * sizeof(double));
-                memcpy(v5 + l * n, s.v, (size_t)n * sizeof(double));
-                memcpy(t5 + l * n, s.tau, (size_t)n * sizeof(double));
-            }
-            assert_int_equal(soa_aba(m, w, s.q, s.v, s.tau, NULL, 0, qdd), SOA_OK);
-            assert_int_equal(soa_aba_batch(m, batch, 5, q5, v5, t5, NULL, a5), SOA_OK);
-            note(&lanes, relative(a5 + 4 * n, qdd, (size_t)n), seed);
-            free(q5);
-            free(v5);
-            free(t5);
-            free(a5);
-            soa_batch_free(batch);
-
-            /* the smoother reads out the tree whose followers are free: it agrees, or that tree has
-             * no dynamics */
-            const soa_status smooth = soa_smoother(m, w, s.q, s.v, s.tau, NULL, 0);
-            if (smooth != SOA_OK) {
-                assert_int_equal(smooth, SOA_E_HINGE_SINGULAR);
-                ++refused;
-            }
-            for (int i = 1; smooth == SOA_OK && i <= soa_model_body_count(m); ++i) {
-                soa_body_info info;
-                soa_smoothed at;
-                soa_model_body(m, i, &info);
-                assert_int_equal(soa_smoother_read(m, w, i, &at), SOA_OK);
-                for (int c = 0; info.mimic < 0 && c < info.nv; ++c)
-                    got[info.v_index + c] = at.acceleration[c];
-            }
-            if (smooth == SOA_OK) note(&spatial, relative(got, qdd, (size_t)n), seed);
-
-            const soa_model *tree = light_machine(seed, 1);
-            soa_work *u;
-            assert_int_equal(soa_work_create(tree, &u), SOA_OK);
-            double *neutral = calloc((size_t)soa_model_nq(tree) + 1, sizeof(double));
-            double *out = calloc((size_t)soa_model_nv(tree) + 1, sizeof(double));
-            soa_q_neutral(tree, neutral);
-            freed += soa_aba(tree, u, neutral, NULL, NULL, NULL, 0, out) != SOA_OK;
-            free(neutral);
-            free(out);
-            soa_work_free(u);
-            soa_model_free(tree);
+            compare_accelerations(&c, qdd, &fd);
+            compare_product(&c, &product);
+            compare_inverse(&c, &inverse);
+            compare_compliance(&c, &compliance);
+            compare_slopes(&c, qdd, &slopes);
+            assert_int_equal(soa_aba(c.m, c.w, c.s.q, c.s.v, c.s.tau, NULL, 0, qdd), SOA_OK);
+            compare_lanes(&c, qdd, &lanes);
+            refused += !compare_smoother(&c, qdd, &spatial);
+            freed += !dynamics_without_mimics(seed);
         }
-        free_tree_state(&s);
-        soa_work_free(w);
-        soa_model_free(m);
+        close_case(&c);
     }
     printf("  %ld machines judged; of %ld the tree without mimic joints has no forward dynamics, "
            "by the smoother %ld\n",

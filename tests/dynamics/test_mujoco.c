@@ -221,7 +221,7 @@ static void random_models_agree(void **state) {
 
 static void shipped_models_agree(void **state) {
     static const char *const names[] = {"arm7", "quadruped", "humanoid", "chain:30"};
-    soa_read_options ideal = {.ideal = 1};
+    soa_read_options ideal = {.ideal = true};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         const soa_model *model = NULL;

@@ -380,7 +380,7 @@ typedef struct loops {
     unsigned char *primary;
 } loops;
 static const soa_constraint_capacity loop_room = {3, 12, 1};
-static int all_but_one(void *user, soa_taylor *q) { /* the last coordinate follows the first */
+static bool all_but_one(void *user, soa_taylor *q) { /* the last coordinate follows the first */
     const int *nq = user;
     q[*nq - 1] = soa_taylor_sin(q[0]);
     return 0;
@@ -506,7 +506,9 @@ static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, voi
     QUIET(solving,
           soa_divide_fd(d, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, NULL, NULL, x->out));
 }
-static void every_call(const soa_model *m, soa_status solving) {
+
+/* What the calls read and write: random states, and room for every answer. */
+static arrays arrays_open(const soa_model *m) {
     const size_t nq = (size_t)soa_model_nq(m), nv = (size_t)soa_model_nv(m),
                  n = (size_t)soa_model_body_count(m);
     arrays x = {.q = room(STATES * nq, 8),
@@ -544,51 +546,127 @@ static void every_call(const soa_model *m, soa_status solving) {
     }
     for (size_t k = 0; k < STATES * nq; k++)
         x.qf[k] = (float)x.q[k];
-    double *bad = room(nq, sizeof *bad);
-    float *bad_f = room(nq, sizeof *bad_f);
-    memcpy(bad, x.q, nq * sizeof *bad);
-    memcpy(bad_f, x.qf, nq * sizeof *bad_f);
-    bad[nq - 1] = NAN;
-    bad_f[nq - 1] = NAN;
+    return x;
+}
+static void arrays_close(arrays *x) {
+    free(x->q);
+    free(x->q1);
+    free(x->v);
+    free(x->a);
+    free(x->tau);
+    free(x->out);
+    free(x->M);
+    free(x->M2);
+    free(x->wide);
+    free(x->Y);
+    free(x->task);
+    free(x->jbar);
+    free(x->null);
+    free(x->pi);
+    free(x->batch);
+    free(x->qf);
+    free(x->vf);
+    free(x->af);
+    free(x->fext_f);
+    free(x->Mf);
+    free(x->batch_f);
+    free(x->fext);
+}
 
-    /* making the work space in given memory allocates nothing either */
-    const size_t work_size = soa_work_size(m), batch_size = soa_batch_size(m),
-                 model_size = soa_model_bytes(m);
-    void *memory = aligned_alloc(64, (work_size + 63) / 64 * 64),
-         *batch_memory = aligned_alloc(64, (batch_size + 63) / 64 * 64);
-    void *copy = aligned_alloc(64, model_size);
-    assert_true(memory != NULL && batch_memory != NULL && copy != NULL);
-    memcpy(copy, m, model_size);
-    soa_work *w = NULL;
-    soa_batch *b = NULL;
-    soa_tip_work *t = NULL;
-    const size_t tip_size = soa_tip_work_size(m);
-    void *tip_memory = aligned_alloc(64, (tip_size + 63) / 64 * 64);
-    assert_non_null(tip_memory);
+/* Plans of operators. Not every model has operators: no exact rotors, no mimic joints. */
+typedef struct plans {
+    soa_machine *machine; /* or NULL */
+    soa_plan *forward, *inverse;
+    double *linked;
+} plans;
+static soa_plan *plan_of(soa_machine *machine, const char *text) {
+    const soa_expr *e = NULL;
+    soa_plan *plan = NULL;
+    OK(soa_expr_parse(text, NULL, 0, &e, NULL, 0));
+    OK(soa_plan_create(machine, e, &plan, NULL, 0));
+    soa_expr_free(e);
+    return plan;
+}
+static plans plans_open(const soa_model *m) {
+    plans p = {.linked = calloc(6 * (size_t)soa_model_body_count(m) + 1, sizeof *p.linked)};
+    if (soa_machine_create(m, NULL, 0, &p.machine, NULL) == SOA_OK) {
+        p.forward = plan_of(p.machine, "psi' H' inv(D) (I - H psi K) T");
+        p.inverse = plan_of(p.machine, "H phi (M phi' (H' thdd + a) + b)");
+    }
+    return p;
+}
+static void plans_close(plans *p) {
+    soa_plan_free(p->forward);
+    soa_plan_free(p->inverse);
+    soa_machine_free(p->machine);
+    free(p->linked);
+}
+static void plan_runs(plans *p, const arrays *x, const double *bad, soa_status solving) {
+    if (!p->machine) return;
+    QUIET(SOA_OK, soa_machine_set_state(p->machine, x->q, x->v, x->a, x->tau, NULL, NULL, 0));
+    QUIET(SOA_OK, soa_plan_run(p->inverse, p->linked));
+    QUIET(solving, soa_plan_run(p->forward, p->linked));
+    QUIET(SOA_E_NOT_FINITE,
+          soa_machine_set_state(p->machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
+}
+
+/* Work spaces in memory that the caller gives, and a copy of the model as bytes. */
+typedef struct buffer {
+    void *memory;
+    size_t size;
+} buffer;
+static buffer aligned_buffer(size_t size) {
+    const buffer b = {aligned_alloc(64, (size + 63) / 64 * 64), size};
+    assert_true(b.size > 0 && b.memory != NULL);
+    return b;
+}
+typedef struct work_spaces {
+    buffer work_buffer, batch_buffer, tip_buffer, copy;
+    soa_work *w;
+    soa_batch *b;
+    soa_tip_work *t;
+} work_spaces;
+static work_spaces work_spaces_open(const soa_model *m) {
+    const work_spaces s = {.work_buffer = aligned_buffer(soa_work_size(m)),
+                           .batch_buffer = aligned_buffer(soa_batch_size(m)),
+                           .tip_buffer = aligned_buffer(soa_tip_work_size(m)),
+                           .copy = aligned_buffer(soa_model_bytes(m))};
+    memcpy(s.copy.memory, m, s.copy.size);
+    return s;
+}
+static void work_spaces_close(work_spaces *s) {
+    free(s->work_buffer.memory);
+    free(s->batch_buffer.memory);
+    free(s->tip_buffer.memory);
+    free(s->copy.memory);
+}
+/* Making the work space in given memory allocates nothing either. */
+static void inits(const soa_model *m, work_spaces *s) {
+    const buffer work = s->work_buffer, batch = s->batch_buffer, tip = s->tip_buffer,
+                 copy = s->copy;
     soa_report report;
     const soa_model *again;
-    /* not every model has operators: no exact rotors, no mimic joints */
-    soa_machine *machine = NULL;
-    soa_plan *forward = NULL, *inverse = NULL;
-    double *linked = calloc(6 * (size_t)soa_model_body_count(m) + 1, sizeof *linked);
-    if (soa_machine_create(m, NULL, 0, &machine, NULL) == SOA_OK) {
-        const soa_expr *e = NULL;
-        OK(soa_expr_parse("psi' H' inv(D) (I - H psi K) T", NULL, 0, &e, NULL, 0));
-        OK(soa_plan_create(machine, e, &forward, NULL, 0));
-        soa_expr_free(e);
-        OK(soa_expr_parse("H phi (M phi' (H' thdd + a) + b)", NULL, 0, &e, NULL, 0));
-        OK(soa_plan_create(machine, e, &inverse, NULL, 0));
-        soa_expr_free(e);
-    }
+    QUIET_VALUE(soa_work_size(m));
+    QUIET_VALUE(soa_batch_size(m));
+    QUIET(SOA_E_MEMORY, soa_work_init(m, work.memory, work.size - 1, &s->w));
+    QUIET(SOA_OK, soa_work_init(m, work.memory, work.size, &s->w));
+    QUIET(SOA_E_MEMORY, soa_batch_init(m, batch.memory, batch.size - 1, &s->b));
+    QUIET(SOA_OK, soa_batch_init(m, batch.memory, batch.size, &s->b));
+    QUIET(SOA_OK, soa_model_from_bytes(copy.memory, copy.size, &again, &report));
+    ((char *)copy.memory)[copy.size - 1] ^= 1;
+    QUIET(SOA_E_CHECKSUM, soa_model_from_bytes(copy.memory, copy.size, &again, &report));
+    QUIET(SOA_E_FORMAT, soa_model_from_bytes(copy.memory, 10, &again, &report));
+    QUIET_VALUE(soa_tip_work_size(m));
+    QUIET(SOA_E_MEMORY, soa_tip_work_init(m, tip.memory, tip.size - 1, &s->t));
+    QUIET(SOA_OK, soa_tip_work_init(m, tip.memory, tip.size, &s->t));
+}
 
-    soa_divide *divide = NULL;
-    if (machine) OK(soa_divide_create(m, 1, &divide));
-    void *constraint_memory = malloc(soa_fd_constraint_forces_size(m));
+static loops loops_open(const soa_model *m) {
+    const size_t nv = (size_t)soa_model_nv(m);
     loops l = {.size = soa_constraints_size(m, &loop_room), .primary = room(nv, 1)};
     soa_body_info tip;
-    OK(soa_model_body(m, (int)n, &tip));
-    l.memory = aligned_alloc(64, (l.size + 63) / 64 * 64);
-    assert_true(l.size > 0 && l.memory != NULL);
+    OK(soa_model_body(m, soa_model_body_count(m), &tip));
+    l.memory = aligned_buffer(l.size).memory;
     OK(soa_constraints_init(m, &loop_room, l.memory, l.size, &l.c));
     memset(l.primary, 1, nv);
     for (int c = 0; c < tip.nv; c++)
@@ -596,93 +674,69 @@ static void every_call(const soa_model *m, soa_status solving) {
     soa_embedding_def largest = soa_embedding_default(l.primary);
     largest.constraints = l.c;
     l.embedding_size = soa_embedding_size(m, &largest);
-    l.embedding_memory = aligned_alloc(64, (l.embedding_size + 63) / 64 * 64);
-    assert_true(l.embedding_size > 0 && l.embedding_memory != NULL);
+    l.embedding_memory = aligned_buffer(l.embedding_size).memory;
+    return l;
+}
+static void loops_close(loops *l) {
+    free(l->memory);
+    free(l->embedding_memory);
+    free(l->primary);
+}
+
+static void every_call(const soa_model *m, soa_status solving) {
+    const size_t nq = (size_t)soa_model_nq(m);
+    const soa_status not_finite = SOA_E_NOT_FINITE;
+    arrays x = arrays_open(m);
+    work_spaces s = work_spaces_open(m);
+    plans p = plans_open(m);
+    loops l = loops_open(m);
+    soa_divide *divide = NULL;
+    if (p.machine) OK(soa_divide_create(m, 1, &divide));
+    void *constraint_memory = malloc(soa_fd_constraint_forces_size(m));
+    double *bad = room(nq, sizeof *bad);
+    float *bad_f = room(nq, sizeof *bad_f);
+    memcpy(bad, x.q, nq * sizeof *bad);
+    memcpy(bad_f, x.qf, nq * sizeof *bad_f);
+    bad[nq - 1] = NAN;
+    bad_f[nq - 1] = NAN;
 
     catch_output();
-    if (machine) {
-        QUIET(SOA_OK, soa_machine_set_state(machine, x.q, x.v, x.a, x.tau, NULL, NULL, 0));
-        QUIET(SOA_OK, soa_plan_run(inverse, linked));
-        QUIET(solving, soa_plan_run(forward, linked));
-        QUIET(SOA_E_NOT_FINITE,
-              soa_machine_set_state(machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
-    }
-    QUIET_VALUE(soa_work_size(m));
-    QUIET_VALUE(soa_batch_size(m));
-    QUIET(SOA_E_MEMORY, soa_work_init(m, memory, work_size - 1, &w));
-    QUIET(SOA_OK, soa_work_init(m, memory, work_size, &w));
-    QUIET(SOA_E_MEMORY, soa_batch_init(m, batch_memory, batch_size - 1, &b));
-    QUIET(SOA_OK, soa_batch_init(m, batch_memory, batch_size, &b));
-    QUIET(SOA_OK, soa_model_from_bytes(copy, model_size, &again, &report));
-    ((char *)copy)[model_size - 1] ^= 1;
-    QUIET(SOA_E_CHECKSUM, soa_model_from_bytes(copy, model_size, &again, &report));
-    QUIET(SOA_E_FORMAT, soa_model_from_bytes(copy, 10, &again, &report));
-    QUIET_VALUE(soa_tip_work_size(m));
-    QUIET(SOA_E_MEMORY, soa_tip_work_init(m, tip_memory, tip_size - 1, &t));
-    QUIET(SOA_OK, soa_tip_work_init(m, tip_memory, tip_size, &t));
+    plan_runs(&p, &x, bad, solving);
+    inits(m, &s);
     readers(m, "no such name");
     manifold(m, &x, bad);
-    sweeps(m, w, &x, x.q, SOA_OK, solving);
-    estimation(m, w, &x, x.q, SOA_OK, solving);
-    sweeps(m, w, &x, NULL, SOA_OK, solving);
-    estimation(m, w, &x, NULL, SOA_OK, solving);
-    sweeps(m, w, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
-    forms(m, w, t, &x, x.q, SOA_OK, solving);
-    forms(m, w, t, &x, NULL, SOA_OK, solving);
-    forms(m, w, t, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
-    estimation(m, w, &x, bad, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
-    closed_chains(m, w, &l, &x, x.q, SOA_OK);
-    closed_chains(m, w, &l, &x, NULL, SOA_OK);
-    closed_chains(m, w, &l, &x, bad, SOA_E_NOT_FINITE);
-    floats(m, w, &x, x.qf, SOA_OK, solving);
-    floats(m, w, &x, bad_f, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
+    sweeps(m, s.w, &x, x.q, SOA_OK, solving);
+    estimation(m, s.w, &x, x.q, SOA_OK, solving);
+    sweeps(m, s.w, &x, NULL, SOA_OK, solving);
+    estimation(m, s.w, &x, NULL, SOA_OK, solving);
+    sweeps(m, s.w, &x, bad, not_finite, not_finite);
+    forms(m, s.w, s.t, &x, x.q, SOA_OK, solving);
+    forms(m, s.w, s.t, &x, NULL, SOA_OK, solving);
+    forms(m, s.w, s.t, &x, bad, not_finite, not_finite);
+    estimation(m, s.w, &x, bad, not_finite, not_finite);
+    closed_chains(m, s.w, &l, &x, x.q, SOA_OK);
+    closed_chains(m, s.w, &l, &x, NULL, SOA_OK);
+    closed_chains(m, s.w, &l, &x, bad, not_finite);
+    floats(m, s.w, &x, x.qf, SOA_OK, solving);
+    floats(m, s.w, &x, bad_f, not_finite, not_finite);
     for (long count = 0; count <= STATES; count++)
-        batches(m, b, &x, count, SOA_OK, count ? solving : SOA_OK);
+        batches(m, s.b, &x, count, SOA_OK, count ? solving : SOA_OK);
     x.q[nq - 1] = NAN;
     x.qf[nq - 1] = NAN;
-    batches(m, b, &x, STATES, SOA_E_NOT_FINITE, SOA_E_NOT_FINITE);
-    constraint_forms(m, w, divide, constraint_memory, &x, NULL, solving);
-    constraint_forms(m, w, divide, constraint_memory, &x, bad, SOA_E_NOT_FINITE);
+    batches(m, s.b, &x, STATES, not_finite, not_finite);
+    constraint_forms(m, s.w, divide, constraint_memory, &x, NULL, solving);
+    constraint_forms(m, s.w, divide, constraint_memory, &x, bad, not_finite);
     const long bytes = give_back();
     if (bytes != 0) fail_msg("%s: %ld bytes were printed", soa_model_name(m), bytes);
 
     soa_divide_free(divide);
     free(constraint_memory);
-    soa_plan_free(forward);
-    soa_plan_free(inverse);
-    soa_machine_free(machine);
-    free(linked);
-    free(l.memory);
-    free(l.embedding_memory);
-    free(l.primary);
-    free(memory);
-    free(batch_memory);
-    free(tip_memory);
-    free(copy);
+    plans_close(&p);
+    loops_close(&l);
+    work_spaces_close(&s);
+    arrays_close(&x);
     free(bad);
     free(bad_f);
-    free(x.q);
-    free(x.q1);
-    free(x.v);
-    free(x.a);
-    free(x.tau);
-    free(x.out);
-    free(x.M);
-    free(x.M2);
-    free(x.wide);
-    free(x.Y);
-    free(x.task);
-    free(x.jbar);
-    free(x.null);
-    free(x.pi);
-    free(x.batch);
-    free(x.qf);
-    free(x.vf);
-    free(x.af);
-    free(x.fext_f);
-    free(x.Mf);
-    free(x.batch_f);
-    free(x.fext);
 }
 
 static void shipped(const char *name) {
@@ -740,101 +794,124 @@ static void massless_tip(void **state) {
     soa_model_free(model);
 }
 
-/* Control: every law on a floating machine, with and without trouble; paths; the supervisor. */
-static void control_laws(void **state) {
-    (void)state;
-    if (!watching) skip();
+/* A floating machine with two arms, its base not driven, and what control laws read and write. */
+enum { NV = 20, NQ = 21, BODIES = 15 };
+typedef struct controlled {
     const soa_model *m;
-    OK(soa_stock_model_create("satellite", NULL, &m, NULL));
-    enum { NV = 20, NQ = 21, N = 15 };
-    assert_true(soa_model_nv(m) == NV && soa_model_nq(m) == NQ && soa_model_body_count(m) == N);
-    unsigned char drive[NV] = {0};
-    double q[NQ], q1[NQ], bad[NQ], v[NV], a[NV], K[NV], tau[NV], sigma[NV], F[6 * N], J[6 * NV];
-    soa_q_neutral(m, q);
+    void *memory;
+    size_t size; /* of the memory of the control */
+    soa_control_def def;
+    soa_control *c;
+    int hand, other;
+    unsigned char drive[NV];
+    double q[NQ], q1[NQ], bad[NQ], v[NV], a[NV], K[NV];
+    double tau[NV], sigma[NV], F[6 * BODIES], J[6 * NV]; /* answers */
+} controlled;
+static void controlled_open(controlled *s) {
+    memset(s, 0, sizeof *s);
+    OK(soa_stock_model_create("satellite", NULL, &s->m, NULL));
+    assert_true(soa_model_nv(s->m) == NV && soa_model_nq(s->m) == NQ &&
+                soa_model_body_count(s->m) == BODIES);
+    soa_q_neutral(s->m, s->q);
     for (int j = 0; j < NV; ++j) {
-        v[j] = 0.1;
-        a[j] = 0.2;
-        K[j] = 2;
-        drive[j] = j >= 6;
+        s->v[j] = 0.1;
+        s->a[j] = 0.2;
+        s->K[j] = 2;
+        s->drive[j] = j >= 6;
     }
     for (int j = 7; j < NQ; ++j)
-        q[j] = 0.3 + 0.05 * j;
-    memcpy(q1, q, sizeof q);
-    memcpy(bad, q, sizeof q);
-    q1[9] += 0.4;
-    bad[9] = NAN;
-    const int hand = soa_model_find_frame(m, "left_tip"),
-              other = soa_model_find_frame(m, "right_tip");
-    const soa_control_def def = soa_control_default(drive);
-    const size_t size = soa_control_size(m, &def);
-    void *memory = aligned_alloc(64, (size + 63) / 64 * 64);
-    soa_control *c;
-    catch_output();
-    QUIET(SOA_OK, soa_control_init(m, &def, memory, size, &c));
-    const soa_joint_reference r = {q1, v, a};
-    const soa_joint_gains g = {K, K};
-    soa_motion goal = soa_motion_at_rest(NULL), moved;
-    soa_frame_error e[2];
-    soa_frame_law law = soa_frame_law_default(hand, 1);
+        s->q[j] = 0.3 + 0.05 * j;
+    memcpy(s->q1, s->q, sizeof s->q1);
+    memcpy(s->bad, s->q, sizeof s->bad);
+    s->q1[9] += 0.4;
+    s->bad[9] = NAN;
+    s->hand = soa_model_find_frame(s->m, "left_tip");
+    s->other = soa_model_find_frame(s->m, "right_tip");
+    s->def = soa_control_default(s->drive);
+    s->size = soa_control_size(s->m, &s->def);
+    s->memory = aligned_alloc(64, (s->size + 63) / 64 * 64);
+}
+static void controlled_close(controlled *s) {
+    free(s->memory);
+    soa_model_free(s->m);
+}
+
+static void joint_laws(controlled *s) {
+    const soa_joint_reference r = {s->q1, s->v, s->a};
+    const soa_joint_gains g = {s->K, s->K};
+    soa_control *c = s->c;
+    double number = 1;
+    QUIET(SOA_OK, soa_control_inverse_feedback(c, s->q, s->v, s->a, s->F, s->tau));
+    QUIET(SOA_OK, soa_control_recursion(
+                      c, s->q, &(soa_feedback){.F = s->F, .eta = s->a, .rows = NV}, NULL, s->tau));
+    QUIET(SOA_OK, soa_control_passive_acceleration(c, s->q, s->v, NULL, 0, s->a));
+    QUIET(SOA_OK, soa_control_compensation(c, s->q, s->v, s->a, NULL, 0, s->tau));
+    QUIET(SOA_OK, soa_control_joint_pd(c, s->q, s->v, &r, &g, s->tau));
+    QUIET(SOA_E_NOT_FINITE, soa_control_joint_pd(c, s->bad, s->v, &r, &g, s->tau));
+    QUIET(SOA_OK, soa_control_inverse_dynamics(c, s->q, s->v, &r, &g, NULL, s->tau, s->a));
+    for (int form = 0; form < SOA_PASSIVITY_COUNT; ++form)
+        QUIET(SOA_OK,
+              soa_control_passivity(c, (soa_passivity)form, s->q, s->v, &r, &g, s->tau, &number));
+    QUIET(SOA_OK, soa_control_decoupled(c, s->q, s->v, &r, s->K, s->K, s->tau, s->sigma));
+}
+/* `e` receives the frame errors. */
+static void frame_laws(controlled *s, soa_frame_error e[2]) {
+    const soa_motion goal = soa_motion_at_rest(NULL);
+    const soa_frame_law law = soa_frame_law_default(s->hand, 1);
     soa_frame_task task[2] = {{.law = law, .goal = goal},
-                              {.law = soa_frame_law_default(other, 0), .goal = goal}};
-    soa_hybrid_law hybrid = {.law = law, .force_rows = 32, .force_gain = {1, 1}};
+                              {.law = soa_frame_law_default(s->other, 0), .goal = goal}};
+    const soa_hybrid_law hybrid = {.law = law, .force_rows = 32, .force_gain = {1, 1}};
     soa_hybrid_state hybrid_state = {{0}};
+    double six[6] = {0}, rcond = 1;
+    soa_control *c = s->c;
+    QUIET(SOA_OK, soa_control_frame_error(c, s->q, s->v, s->hand, s->other, &goal, e));
+    QUIET(SOA_OK, soa_control_impedance(c, s->q, s->v, &law, &goal, six, s->tau,
+                                        &(soa_impedance_result){.wrench = six, .error = e}));
+    soa_operational_result result = {.a = s->a, .error = e, .rcond = &rcond};
+    QUIET(SOA_OK, soa_control_operational_space(c, s->q, s->v, task, 2, NULL, s->tau, &result));
+    task[1] = task[0];
+    QUIET(SOA_E_SINGULAR,
+          soa_control_operational_space(c, s->q, s->v, task, 2, NULL, s->tau, &result));
+    QUIET(SOA_OK, soa_control_generalised_jacobian(c, s->q, s->hand, SOA_AXES_BODY, s->J));
+    QUIET(SOA_OK, soa_control_hybrid(c, s->q, s->v, &hybrid,
+                                     &(soa_hybrid_input){
+                                         .goal = &goal, .force = six, .measured = six, .dt = 0.001},
+                                     &hybrid_state, s->tau, e));
+    QUIET(SOA_OK, soa_control_base_attitude(
+                      c, s->q, s->v, &(soa_attitude_law){.frame = 1, .stiffness = 1, .damping = 1},
+                      &goal, NULL, s->tau, e));
+}
+static void coordination_laws(controlled *s) {
+    const soa_motion goal = soa_motion_at_rest(NULL);
     soa_coordination k = soa_coordination_default(1, 1);
     soa_coordination_state held = {0};
     soa_coordination_result result;
-    soa_profile profile;
-    double six[6] = {0}, twelve[12] = {0}, s[3], number = 1;
+    double twelve[12] = {0}, number = 1;
+    const soa_coordination_input input = {.goal = &goal, .measured = &number, .dt = 0.001};
     k.hands = 2;
-    k.hand[0] = hand;
-    k.hand[1] = other;
+    k.hand[0] = s->hand;
+    k.hand[1] = s->other;
     k.squeeze = 10;
-    QUIET(SOA_OK, soa_control_inverse_feedback(c, q, v, a, F, tau));
-    QUIET(SOA_OK,
-          soa_control_recursion(c, q, &(soa_feedback){.F = F, .eta = a, .rows = NV}, NULL, tau));
-    QUIET(SOA_OK, soa_control_passive_acceleration(c, q, v, NULL, 0, a));
-    QUIET(SOA_OK, soa_control_compensation(c, q, v, a, NULL, 0, tau));
-    QUIET(SOA_OK, soa_control_joint_pd(c, q, v, &r, &g, tau));
-    QUIET(SOA_E_NOT_FINITE, soa_control_joint_pd(c, bad, v, &r, &g, tau));
-    QUIET(SOA_OK, soa_control_inverse_dynamics(c, q, v, &r, &g, NULL, tau, a));
-    for (int form = 0; form < SOA_PASSIVITY_COUNT; ++form)
-        QUIET(SOA_OK, soa_control_passivity(c, (soa_passivity)form, q, v, &r, &g, tau, &number));
-    QUIET(SOA_OK, soa_control_decoupled(c, q, v, &r, K, K, tau, sigma));
-    QUIET(SOA_OK, soa_control_frame_error(c, q, v, hand, other, &goal, e));
-    QUIET(SOA_OK, soa_control_impedance(c, q, v, &law, &goal, six, tau,
-                                        &(soa_impedance_result){.wrench = six, .error = e}));
-    QUIET(SOA_OK, soa_control_operational_space(
-                      c, q, v, task, 2, NULL, tau,
-                      &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
-    task[1] = task[0];
-    QUIET(SOA_E_SINGULAR, soa_control_operational_space(
-                              c, q, v, task, 2, NULL, tau,
-                              &(soa_operational_result){.a = a, .error = e, .rcond = &number}));
-    QUIET(SOA_OK, soa_control_generalised_jacobian(c, q, hand, SOA_AXES_BODY, J));
-    QUIET(SOA_OK, soa_control_hybrid(c, q, v, &hybrid,
-                                     &(soa_hybrid_input){
-                                         .goal = &goal, .force = six, .measured = six, .dt = 0.001},
-                                     &hybrid_state, tau, e));
-    QUIET(SOA_OK, soa_control_base_attitude(
-                      c, q, v, &(soa_attitude_law){.frame = 1, .stiffness = 1, .damping = 1}, &goal,
-                      NULL, tau, e));
-    QUIET(SOA_OK, soa_control_coordination(
-                      c, q, v, &k,
-                      &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001},
-                      &held, tau, &result));
+    QUIET(SOA_OK, soa_control_coordination(s->c, s->q, s->v, &k, &input, &held, s->tau, &result));
     k.form = SOA_COORDINATE_LINEARISING;
     k.relative_to = 0;
-    QUIET(SOA_OK, soa_control_coordination(
-                      c, q, v, &k,
-                      &(soa_coordination_input){.goal = &goal, .measured = &number, .dt = 0.001},
-                      &held, tau, &result));
-    QUIET(SOA_OK, soa_control_internal_force(c, q, &k, twelve, &number));
-    const soa_path_limits limits = {NULL, K, 1};
-    QUIET(SOA_OK, soa_path_joint_profile(c, q, q1, SOA_PROFILE_TRAPEZOID, &limits, &profile));
-    QUIET_VALUE((soa_profile_at(&profile, 0.1, s), 0));
-    QUIET(SOA_OK, soa_path_joint(m, q, q1, s, bad, tau, a));
-    QUIET(SOA_OK, soa_path_pose(&goal.pose, &e[0].goal, s, &moved));
-    QUIET(SOA_OK, soa_path_pose_from_motion(&goal, &e[0].goal, 1, 0.5, &moved));
+    QUIET(SOA_OK, soa_control_coordination(s->c, s->q, s->v, &k, &input, &held, s->tau, &result));
+    QUIET(SOA_OK, soa_control_internal_force(s->c, s->q, &k, twelve, &number));
+}
+static void paths(controlled *s, const soa_frame *from) {
+    const soa_path_limits limits = {NULL, s->K, 1};
+    const soa_motion goal = soa_motion_at_rest(NULL);
+    soa_motion moved;
+    soa_profile profile;
+    double at[3];
+    QUIET(SOA_OK,
+          soa_path_joint_profile(s->c, s->q, s->q1, SOA_PROFILE_TRAPEZOID, &limits, &profile));
+    QUIET_VALUE((soa_profile_at(&profile, 0.1, at), 0));
+    QUIET(SOA_OK, soa_path_joint(s->m, s->q, s->q1, at, s->bad, s->tau, s->a));
+    QUIET(SOA_OK, soa_path_pose(&goal.pose, from, at, &moved));
+    QUIET(SOA_OK, soa_path_pose_from_motion(&goal, from, 1, 0.5, &moved));
+}
+static void supervision(controlled *s) {
     const soa_supervisor_condition late = {SOA_SIGNAL_PHASE_TIME, 1, 0.5, 0};
     const soa_supervisor_transition on = {1, 1, &late};
     const soa_supervisor_phase phase[2] = {{"one", 0.1, 1, &on}, {"two", 0.1, 0, NULL}};
@@ -842,15 +919,29 @@ static void control_laws(void **state) {
     soa_supervisor_state now;
     soa_report report;
     char text[1000];
-    int changed;
+    bool changed;
     QUIET(SOA_OK, soa_supervisor_check(&watcher, &report));
     QUIET(SOA_OK, soa_supervisor_start(&watcher, &now));
     QUIET(SOA_OK, soa_supervisor_tick(&watcher, &now, NULL, 1, &changed));
-    QUIET(SOA_OK, soa_supervisor_blend(&watcher, &now, changed, NV, a, sigma, tau));
+    QUIET(SOA_OK, soa_supervisor_blend(&watcher, &now, changed, NV, s->a, s->sigma, s->tau));
     QUIET(SOA_OK, soa_supervisor_diagram(&watcher, text, sizeof text, NULL));
+}
+/* Control: every law on a floating machine, with and without trouble; paths; the supervisor. */
+static void control_laws(void **state) {
+    (void)state;
+    if (!watching) skip();
+    controlled s;
+    soa_frame_error e[2];
+    controlled_open(&s);
+    catch_output();
+    QUIET(SOA_OK, soa_control_init(s.m, &s.def, s.memory, s.size, &s.c));
+    joint_laws(&s);
+    frame_laws(&s, e);
+    coordination_laws(&s);
+    paths(&s, &e[0].goal);
+    supervision(&s);
     assert_int_equal(give_back(), 0);
-    free(memory);
-    soa_model_free(m);
+    controlled_close(&s);
 }
 
 /* The watch itself must be able to see. */

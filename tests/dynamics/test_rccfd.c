@@ -230,12 +230,225 @@ static double apart(const matrix *a, const double *b) {
     return relative(b, x, (size_t)a->rows);
 }
 
-/* (3.6), (b.9) as printed (misprints mended) and (b.14): arms and object apart, Omega inverted. */
+/* Arms and object apart, in the paper's letters; A is the object's part of the contact map. */
+typedef struct paper_terms {
+    const grasp_system *s;
+    int n, l6; /* joints of the arms, 6 per arm */
+    matrix *M, *MC, *J, *A;
+    matrix *T, *C, *b, *rest;                            /* rest = a(C) - J'theta' - H*'W */
+    const matrix *Mi, *JMi, *MiJt, *Jt, *AMA;            /* AMA = A MC^-1 A' */
+    const matrix *Oi, *a1;                               /* Omega^-1 and a'(C) (2.15b) */
+    double qdd[MOST_V], f[MOST_ROWS], W_rate[MOST_ROWS]; /* the library's answer, f in the world */
+    double local[MOST_ROWS];                             /* f in contact axes */
+} paper_terms;
+static void copy_dense(const grasp_system *s, const dense_grasp *D, paper_terms *p) {
+    const int n = p->n, l6 = p->l6;
+    for (int i = 0; i < n; ++i) {
+        p->T->x[i] = s->tau[i];
+        p->C->x[i] = D->C[i];
+        for (int j = 0; j < n; ++j)
+            p->M->x[n * i + j] = D->M[s->nv * i + j];
+    }
+    for (int i = 0; i < 6; ++i) {
+        /* what drives the object counts as bias */
+        p->b->x[i] = (long double)D->C[n + i] - s->tau[n + i];
+        for (int j = 0; j < 6; ++j)
+            p->MC->x[6 * i + j] = D->M[s->nv * (n + i) + n + j];
+    }
+    for (int i = 0; i < l6; ++i) {
+        p->rest->x[i] = D->bias[i];
+        for (int j = 0; j < n; ++j)
+            p->J->x[n * i + j] = D->Ja[i][j];
+        for (int j = 0; j < 6; ++j)
+            p->A->x[6 * i + j] = D->J[i][n + j];
+    }
+}
+static void form_paper_terms(const grasp_system *s, paper_terms *p) {
+    static dense_grasp D;
+    p->s = s;
+    p->n = s->nv - 6;
+    p->l6 = 6 * s->arms;
+    p->M = new_matrix(p->n, p->n);
+    p->MC = new_matrix(6, 6);
+    p->J = new_matrix(p->l6, p->n);
+    p->A = new_matrix(p->l6, 6);
+    p->T = new_matrix(p->n, 1);
+    p->C = new_matrix(p->n, 1);
+    p->b = new_matrix(6, 1);
+    p->rest = new_matrix(p->l6, 1);
+    dense_form(s, s->q, s->v, &D);
+    copy_dense(s, &D, p);
+    p->Mi = inverse(p->M);
+    p->Jt = turned(p->J);
+    p->JMi = times(p->J, p->Mi);
+    p->MiJt = turned(p->JMi);
+    const matrix *AMi = times(p->A, inverse(p->MC));
+    p->AMA = times(AMi, turned(p->A));
+    /* (3.1), (b.4a) */
+    p->Oi = inverse(plus(times(p->JMi, p->Jt), p->AMA, 1));
+    p->a1 = plus(p->rest, times(AMi, p->b), -1);
+    for (int a = 0; a < s->arms; ++a) {
+        turn_back(D.R[a], p->f + 6 * a, p->local + 6 * a);
+        turn_back(D.R[a], p->f + 6 * a + 3, p->local + 6 * a + 3);
+    }
+}
+
+typedef struct paper_errors {
+    worst_case rigid, rigid_forces, loose, loose_forces, coupled, free_rates, obeyed;
+} paper_errors;
+
+/* (3.6) */
+static void compare_rigid(const paper_terms *p, long seed, paper_errors *e) {
+    const matrix *Mi = p->Mi, *JMi = p->JMi, *MiJt = p->MiJt, *Oi = p->Oi, *a1 = p->a1;
+    const matrix *T1 = plus(p->T, p->C, -1);
+    const matrix *force = times(Oi, plus(times(JMi, T1), a1, -1)); /* (3.6b) */
+    const matrix *motion = plus(plus(times(Mi, T1), times(MiJt, times(Oi, times(JMi, T1))), -1),
+                                times(MiJt, times(Oi, a1)), 1); /* (3.6a) */
+    note(&e->rigid, apart(motion, p->qdd), seed);
+    note(&e->rigid_forces, apart(force, p->local), seed);
+}
+
+/* The free directions of all contacts, one a row. */
+static const matrix *free_directions(const grasp_system *s, int loosed, int l6) {
+    static const char *const list[] = {"", "0", "01", "012", "234", "01234"};
+    matrix *H = new_matrix(loosed, l6);
+    int row = 0;
+    for (int a = 0; a < s->arms; ++a)
+        for (int k = 0; k < 6; ++k) {
+            const soa_contact_def *c = &s->contact[a];
+            const int own = c->type == SOA_CONTACT_OWN;
+            const int is_free = own ? k < c->free_count : strchr(list[c->type], '0' + k) != NULL;
+            if (!is_free) continue;
+            for (int j = 0; j < 6; ++j)
+                H->x[l6 * row + 6 * a + j] = own ? c->free[k][j] : j == k;
+            ++row;
+        }
+    assert_int_equal(row, loosed);
+    return H;
+}
+/* What (b.9) and (b.14) share. */
+typedef struct loose_terms {
+    const matrix *HO, *HOH; /* H Omega^-1, and that times H' */
+    const matrix *HOHi, *Pi, *G1;
+} loose_terms;
+static loose_terms form_loose_terms(const paper_terms *p, int loosed) {
+    const matrix *H = free_directions(p->s, loosed, p->l6), *Ht = turned(H);
+    loose_terms l = {.HO = times(H, p->Oi)};
+    const matrix *OH = turned(l.HO);
+    l.HOH = times(l.HO, Ht);
+    l.HOHi = inverse(l.HOH);
+    /* (b.9c) */
+    l.Pi = plus(p->Oi, times(OH, times(l.HOHi, l.HO)), -1);
+    /* (b.9a) */
+    l.G1 = plus(plus(new_matrix(p->l6, 1), p->a1, -1), times(p->JMi, p->C), -1);
+    return l;
+}
+/* (b.9) as printed, misprints mended. */
+static void compare_loose(const paper_terms *p, const loose_terms *l, long seed, paper_errors *e) {
+    const matrix *Mi = p->Mi, *JMi = p->JMi, *MiJt = p->MiJt, *T = p->T, *C = p->C;
+    const matrix *Pi = l->Pi, *G1 = l->G1;
+    const int loosed = l->HO->rows;
+    /* (b.9d) */
+    const matrix *both = plus(times(JMi, T), G1, 1), *force = times(Pi, both);
+    /* (b.9e) */
+    const matrix *motion = plus(plus(plus(times(Mi, T), times(MiJt, times(Pi, times(JMi, T))), -1),
+                                     times(MiJt, times(Pi, G1)), -1),
+                                times(Mi, C), -1);
+    /* (b.9f) */
+    const matrix *rates = plus(new_matrix(loosed, 1), times(l->HOHi, times(l->HO, both)), -1);
+    note(&e->loose, apart(motion, p->qdd), seed);
+    note(&e->loose_forces, apart(force, p->local), seed);
+    note(&e->free_rates, apart(rates, p->W_rate), seed);
+}
+
+/* (b.14), G2 with its sign mended: K [W'(0); theta''] = x. */
+typedef struct coupled_system {
+    int size;
+    long double *K, *x;
+} coupled_system;
+static coupled_system form_coupled(const paper_terms *p, const loose_terms *l) {
+    const int n = p->n, loosed = l->HO->rows, size = loosed + n;
+    const matrix *HO = l->HO, *G1 = l->G1, *JMi = p->JMi, *T = p->T, *C = p->C;
+    matrix *unit = new_matrix(n, n);
+    for (int i = 0; i < n; ++i)
+        unit->x[(n + 1) * i] = 1;
+    const matrix *HOJ = times(HO, p->J), *JtO = times(p->Jt, p->Oi), *AP = times(p->AMA, l->Pi);
+    const matrix *G2 = times(HO, plus(plus(times(AP, G1), G1, -1), times(JMi, C), -1));
+    const matrix *G3 = plus(plus(new_matrix(n, 1), times(JtO, G1), -1), C, -1);
+    const matrix *top = plus(times(HO, times(AP, times(JMi, T))), G2, 1);
+    const matrix *low = plus(times(plus(unit, times(JtO, JMi), -1), T), G3, 1);
+    coupled_system c = {.size = size,
+                        .K = calloc((size_t)size * (size_t)size, sizeof *c.K),
+                        .x = calloc((size_t)size, sizeof *c.x)};
+    for (int i = 0; i < size; ++i) {
+        c.x[i] = i < loosed ? top->x[i] : low->x[i - loosed];
+        for (int j = 0; j < size; ++j) {
+            long double *to = c.K + size * i + j;
+            if (i < loosed) {
+                *to = j < loosed ? l->HOH->x[loosed * i + j] : HOJ->x[n * i + j - loosed];
+            } else {
+                *to = j < loosed ? HOJ->x[n * j + i - loosed]
+                                 : p->M->x[n * (i - loosed) + j - loosed];
+            }
+        }
+    }
+    return c;
+}
+/* What we found obeys (b.14). */
+static double off_coupled(const paper_terms *p, const coupled_system *c, int loosed) {
+    long double most = 0, off = 0;
+    for (int i = 0; i < c->size; ++i) {
+        long double sum = -c->x[i];
+        most = fmaxl(most, fabsl(c->x[i]));
+        for (int j = 0; j < c->size; ++j) {
+            const long double term =
+                c->K[c->size * i + j] * (j < loosed ? p->W_rate[j] : p->qdd[j - loosed]);
+            sum += term;
+            most = fmaxl(most, fabsl(term));
+        }
+        off = fmaxl(off, fabsl(sum));
+    }
+    return (double)(off / most);
+}
+/* And it is the only answer, where (b.14) has one: of rank n + 6 at most, its matrix is singular as
+ * soon as more than six contact directions are free. */
+static void compare_coupled(const paper_terms *p, const loose_terms *l, long seed,
+                            paper_errors *e) {
+    const coupled_system c = form_coupled(p, l);
+    const int loosed = l->HO->rows, size = c.size;
+    note(&e->obeyed, off_coupled(p, &c, loosed), seed);
+    long double *copy = malloc((size_t)size * (size_t)(size + 1) * sizeof *copy),
+                *y = copy + size * size;
+    memcpy(copy, c.K, (size_t)size * (size_t)size * sizeof *copy);
+    memcpy(y, c.x, (size_t)size * sizeof *y);
+    assert_int_equal(solve_full(size, copy, y, 1e-14) == size, loosed <= 6);
+    free(copy);
+    if (solve_full(size, c.K, c.x, 1e-7) == size) {
+        double answer[2 * MOST_V];
+        for (int i = 0; i < size; ++i)
+            answer[i] = (double)c.x[i];
+        note(&e->coupled, relative(p->W_rate, answer, (size_t)loosed), seed);
+        note(&e->coupled, relative(p->qdd, answer + loosed, (size_t)p->n), seed);
+    }
+    free(c.K);
+    free(c.x);
+}
+
+/* The library's answer by SOA_GRASP_LOOSE; 0 where the system is no task for these formulas. */
+static int solved_by_library(grasp_system *s, paper_terms *p) {
+    soa_grasp_rank full;
+    soa_grasp_options o = soa_grasp_options_default();
+    o.method = SOA_GRASP_LOOSE;
+    OK(soa_grasp_compliance(s->g, s->w, s->q, NULL, &full, NULL));
+    if (full.rank < full.rows || full.condition > 1e6) return 0;
+    return soa_grasp_fd(s->g, s->w, &o, &(soa_input){.q = s->q, .v = s->v, .tau = s->tau}, p->qdd,
+                        p->f, p->W_rate, NULL) == SOA_OK;
+}
+/* (3.6), (b.9) and (b.14): arms and object apart, Omega inverted. */
 static void paper_formulas(void **unused) {
     (void)unused;
-    static dense_grasp D;
-    worst_case rigid = {0}, rigid_forces = {0}, loose = {0}, loose_forces = {0}, coupled = {0},
-               free_rates = {0}, obeyed = {0};
+    static paper_terms p;
+    paper_errors e = {0};
     for (long seed = first_seed() + 40000; seed < first_seed() + 40060; ++seed) {
         const recipe r = {.arms = 2 + (int)(seed % 2),
                           .joints = 6,
@@ -243,168 +456,28 @@ static void paper_formulas(void **unused) {
                           .rigid = seed % 2 == 0,
                           .turning_only = 1};
         grasp_system s = grasp_system_open(seed, &r);
-        double qdd[MOST_V], f[MOST_ROWS], W_rate[MOST_ROWS];
-        soa_grasp_rank full;
-        soa_grasp_options o = soa_grasp_options_default();
-        o.method = SOA_GRASP_LOOSE;
-        OK(soa_grasp_compliance(s.g, s.w, s.q, NULL, &full, NULL));
-        if (full.rank < full.rows || full.condition > 1e6 ||
-            soa_grasp_fd(s.g, s.w, &o, &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, qdd, f,
-                         W_rate, NULL)) {
-            grasp_system_close(&s);
-            continue;
-        }
-        dense_form(&s, s.q, s.v, &D);
-        const int n = s.nv - 6, l6 = 6 * s.arms;
-        matrix *M = new_matrix(n, n), *MC = new_matrix(6, 6), *J = new_matrix(l6, n),
-               *A = new_matrix(l6, 6);
-        matrix *T = new_matrix(n, 1), *C = new_matrix(n, 1), *b = new_matrix(6, 1),
-               *rest = new_matrix(l6, 1);
-        for (int i = 0; i < n; ++i) {
-            T->x[i] = s.tau[i];
-            C->x[i] = D.C[i];
-            for (int j = 0; j < n; ++j)
-                M->x[n * i + j] = D.M[s.nv * i + j];
-        }
-        for (int i = 0; i < 6; ++i) {
-            /* what drives the object counts as bias */
-            b->x[i] = (long double)D.C[n + i] - s.tau[n + i];
-            for (int j = 0; j < 6; ++j)
-                MC->x[6 * i + j] = D.M[s.nv * (n + i) + n + j];
-        }
-        for (int i = 0; i < l6; ++i) {
-            rest->x[i] = D.bias[i]; /* a(C) - J'theta' - H*'W */
-            for (int j = 0; j < n; ++j)
-                J->x[n * i + j] = D.Ja[i][j];
-            for (int j = 0; j < 6; ++j)
-                A->x[6 * i + j] = D.J[i][n + j];
-        }
-        const matrix *Mi = inverse(M), *MCi = inverse(MC), *Jt = turned(J), *At = turned(A);
-        const matrix *JMi = times(J, Mi), *AMi = times(A, MCi), *AMA = times(AMi, At);
-        /* (3.1), (b.4a) */
-        const matrix *Omega = plus(times(JMi, Jt), AMA, 1), *Oi = inverse(Omega);
-        /* a'(C) (2.15b) */
-        const matrix *a1 = plus(rest, times(AMi, b), -1);
-        const matrix *T1 = plus(T, C, -1), *MiJt = turned(JMi);
-        double local[MOST_ROWS];
-        for (int a = 0; a < s.arms; ++a) {
-            turn_back(D.R[a], f + 6 * a, local + 6 * a);
-            turn_back(D.R[a], f + 6 * a + 3, local + 6 * a + 3);
-        }
-        if (r.rigid) {
-            const matrix *force = times(Oi, plus(times(JMi, T1), a1, -1)); /* (3.6b) */
-            const matrix *motion =
-                plus(plus(times(Mi, T1), times(MiJt, times(Oi, times(JMi, T1))), -1),
-                     times(MiJt, times(Oi, a1)), 1); /* (3.6a) */
-            note(&rigid, apart(motion, qdd), seed);
-            note(&rigid_forces, apart(force, local), seed);
-        } else {
-            int loosed = 0;
-            (void)soa_grasp_contact_count(s.g, &loosed);
-            if (!loosed) {
-                free_all();
-                grasp_system_close(&s);
-                continue;
+        int loosed = 0;
+        (void)soa_grasp_contact_count(s.g, &loosed);
+        if (solved_by_library(&s, &p)) {
+            form_paper_terms(&s, &p);
+            if (r.rigid) {
+                compare_rigid(&p, seed, &e);
+            } else if (loosed) {
+                const loose_terms l = form_loose_terms(&p, loosed);
+                compare_loose(&p, &l, seed, &e);
+                compare_coupled(&p, &l, seed, &e);
             }
-            matrix *H = new_matrix(loosed, l6);
-            static const char *const list[] = {"", "0", "01", "012", "234", "01234"};
-            int row = 0;
-            for (int a = 0; a < s.arms; ++a)
-                for (int k = 0; k < 6; ++k) {
-                    const soa_contact_def *c = &s.contact[a];
-                    if (c->type == SOA_CONTACT_OWN ? k < c->free_count
-                                                   : strchr(list[c->type], '0' + k) != NULL) {
-                        for (int j = 0; j < 6; ++j)
-                            H->x[l6 * row + 6 * a + j] =
-                                c->type == SOA_CONTACT_OWN ? c->free[k][j] : j == k;
-                        ++row;
-                    }
-                }
-            assert_int_equal(row, loosed);
-            const matrix *Ht = turned(H), *HO = times(H, Oi), *OH = turned(HO),
-                         *HOHi = inverse(times(HO, Ht));
-            /* (b.9c) */
-            const matrix *Pi = plus(Oi, times(OH, times(HOHi, HO)), -1);
-            /* (b.9a) */
-            const matrix *G1 = plus(plus(new_matrix(l6, 1), a1, -1), times(JMi, C), -1);
-            /* (b.9d) */
-            const matrix *both = plus(times(JMi, T), G1, 1), *force = times(Pi, both);
-            /* (b.9e) */
-            const matrix *motion =
-                plus(plus(plus(times(Mi, T), times(MiJt, times(Pi, times(JMi, T))), -1),
-                          times(MiJt, times(Pi, G1)), -1),
-                     times(Mi, C), -1);
-            /* (b.9f) */
-            const matrix *rates = plus(new_matrix(loosed, 1), times(HOHi, times(HO, both)), -1);
-            note(&loose, apart(motion, qdd), seed);
-            note(&loose_forces, apart(force, local), seed);
-            note(&free_rates, apart(rates, W_rate), seed);
-            /* (b.14), G2 with its sign mended */
-            matrix *unit = new_matrix(n, n);
-            for (int i = 0; i < n; ++i)
-                unit->x[(n + 1) * i] = 1;
-            const matrix *HOJ = times(HO, J), *JtO = times(Jt, Oi), *AP = times(AMA, Pi);
-            const matrix *G2 = times(HO, plus(plus(times(AP, G1), G1, -1), times(JMi, C), -1));
-            const matrix *G3 = plus(plus(new_matrix(n, 1), times(JtO, G1), -1), C, -1);
-            const matrix *top = plus(times(HO, times(AP, times(JMi, T))), G2, 1);
-            const matrix *low = plus(times(plus(unit, times(JtO, JMi), -1), T), G3, 1),
-                         *HOH = times(HO, Ht);
-            const int size = loosed + n;
-            long double *K = calloc((size_t)size * (size_t)size, sizeof *K),
-                        *x = calloc((size_t)size, sizeof *x);
-            for (int i = 0; i < size; ++i) {
-                x[i] = i < loosed ? top->x[i] : low->x[i - loosed];
-                for (int j = 0; j < size; ++j) {
-                    if (i < loosed) {
-                        K[size * i + j] =
-                            j < loosed ? HOH->x[loosed * i + j] : HOJ->x[n * i + j - loosed];
-                    } else {
-                        K[size * i + j] = j < loosed ? HOJ->x[n * j + i - loosed]
-                                                     : M->x[n * (i - loosed) + j - loosed];
-                    }
-                }
-            }
-            long double most = 0, off = 0;
-            for (int i = 0; i < size; ++i) { /* what we found obeys (b.14) */
-                long double sum = -x[i];
-                most = fmaxl(most, fabsl(x[i]));
-                for (int j = 0; j < size; ++j) {
-                    const long double term =
-                        K[size * i + j] * (j < loosed ? W_rate[j] : qdd[j - loosed]);
-                    sum += term;
-                    most = fmaxl(most, fabsl(term));
-                }
-                off = fmaxl(off, fabsl(sum));
-            }
-            note(&obeyed, (double)(off / most), seed);
-            /* and it is the only answer, where (b.14) has one: of rank n + 6 at most, its matrix is
-             * singular as soon as more than six contact directions are free */
-            long double *copy = malloc((size_t)size * (size_t)(size + 1) * sizeof *copy),
-                        *y = copy + size * size;
-            memcpy(copy, K, (size_t)size * (size_t)size * sizeof *copy);
-            memcpy(y, x, (size_t)size * sizeof *y);
-            assert_int_equal(solve_full(size, copy, y, 1e-14) == size, loosed <= 6);
-            free(copy);
-            if (solve_full(size, K, x, 1e-7) == size) {
-                double answer[2 * MOST_V];
-                for (int i = 0; i < size; ++i)
-                    answer[i] = (double)x[i];
-                note(&coupled, relative(W_rate, answer, (size_t)loosed), seed);
-                note(&coupled, relative(qdd, answer + loosed, (size_t)n), seed);
-            }
-            free(K);
-            free(x);
         }
         free_all();
         grasp_system_close(&s);
     }
-    conclude("theta'' against (3.6a)", &rigid, 1e-9);
-    conclude("f(0) against (3.6b)", &rigid_forces, 1e-9);
-    conclude("theta'' against (b.9e)", &loose, 1e-9);
-    conclude("f(0) against (b.9d)", &loose_forces, 1e-9);
-    conclude("W'(0) against (b.9f)", &free_rates, 1e-9);
-    conclude("theta'' and W'(0) obey (b.14)", &obeyed, 1e-9);
-    conclude("theta'' and W'(0) against (b.14) solved", &coupled, 1e-9);
+    conclude("theta'' against (3.6a)", &e.rigid, 1e-9);
+    conclude("f(0) against (3.6b)", &e.rigid_forces, 1e-9);
+    conclude("theta'' against (b.9e)", &e.loose, 1e-9);
+    conclude("f(0) against (b.9d)", &e.loose_forces, 1e-9);
+    conclude("W'(0) against (b.9f)", &e.free_rates, 1e-9);
+    conclude("theta'' and W'(0) obey (b.14)", &e.obeyed, 1e-9);
+    conclude("theta'' and W'(0) against (b.14) solved", &e.coupled, 1e-9);
 }
 
 /* Time against joints and arms; printed, not judged.  SOA_COST=1 asks for more. */

@@ -347,7 +347,7 @@ typedef struct keeper {
     double q[4][7], v[4][6];
 } keeper;
 
-static int keep(void *user, const soa_sim_sample *sample) {
+static bool keep(void *user, const soa_sim_sample *sample) {
     keeper *k = user;
     for (int i = 0; i < k->wanted; i++)
         if (fabs(sample->t - k->t[i]) <= 1e-9) {

@@ -197,107 +197,145 @@ static double dot(size_t n, const double *x, const double *y) {
         sum += x[j] * y[j];
     return sum;
 }
+/* A machine's motion under torques, gravity, losses and two wrenches. */
+typedef struct motion {
+    soa_wrench push[2];
+    double *nu, *mu, *root_rate; /* root_rate: (dm/dt)* v */
+    double *nu_rate, *vdot;      /* of nu by soa_nu_rate, of v by soa_aba */
+} motion;
+static motion open_motion(state *s) {
+    const size_t n = s->nv;
+    const int last = soa_model_frame_count(s->m) - 1;
+    motion k = {.push = {{last, SOA_AXES_WORLD, {1, -2, 3, 2, -1, 0.5}},
+                         {last / 2, SOA_AXES_BODY, {0.1, 1, 0, 2, 0, -1}}},
+                .nu = zeros(n),
+                .mu = zeros(n),
+                .root_rate = zeros(n),
+                .nu_rate = zeros(n),
+                .vdot = zeros(n)};
+    double *v = zeros(n);
+    const soa_input forces = {.q = s->q, .tau = s->tau, .wrenches = k.push, .wrench_count = 2};
+    OK(soa_nu_from_v(s->m, s->w, s->q, s->v, k.nu));
+    OK(soa_nu_bias(s->m, s->w, s->q, k.nu, k.mu));
+    root_rate(s, k.root_rate);
+    OK(soa_nu_rate(s->m, s->w, &forces, k.nu, v, k.nu_rate));
+    OK(soa_aba(s->m, s->w, s->q, s->v, s->tau, k.push, 2, k.vdot));
+    free(v);
+    return k;
+}
+static void close_motion(motion *k) {
+    free(k->nu);
+    free(k->mu);
+    free(k->root_rate);
+    free(k->nu_rate);
+    free(k->vdot);
+}
+
+typedef struct equation_errors {
+    worst_case energy, back, workless, bias, pieces, forward, differences;
+} equation_errors;
+static void compare_energy(state *s, const motion *k, long seed, equation_errors *e) {
+    const size_t n = s->nv;
+    double kinetic, *v = zeros(n);
+    OK(soa_energy(s->m, s->w, s->q, s->v, &kinetic, NULL));
+    note(&e->energy, fabs(dot(n, k->nu, k->nu) / 2 - kinetic) / kinetic, seed);
+    OK(soa_nu_to_v(s->m, s->w, s->q, k->nu, v));
+    note(&e->back, relative(v, s->v, n), seed);
+    free(v);
+}
+static void compare_work(size_t n, const motion *k, long seed, equation_errors *e) {
+    double size = 0;
+    for (size_t j = 0; j < n; ++j)
+        size += fabs(k->nu[j] * k->mu[j]);
+    note(&e->workless, size > 0 ? fabs(dot(n, k->nu, k->mu)) / fmax(size, 1e-3) : 0, seed);
+}
+/* mu = m^-1 (C v) - (dm/dt)* v, the first by inverse dynamics */
+static void compare_bias(state *s, const motion *k, long seed, equation_errors *e) {
+    const size_t n = s->nv;
+    double *x = zeros(n), scale = 1e-3, worst = 0;
+    OK(soa_coriolis_mul(s->m, s->w, s->q, s->v, s->v, x));
+    OK(soa_mass_factor_mul(s->m, s->w, s->q, SOA_FACTOR_L_INVERSE, x, x));
+    OK(soa_mass_factor_mul(s->m, s->w, s->q, SOA_FACTOR_ROOT_INVERSE, x, x));
+    for (size_t j = 0; j < n; ++j) {
+        scale = fmax(scale, fmax(fabs(x[j]), fabs(k->root_rate[j])));
+        x[j] -= k->root_rate[j];
+    }
+    for (size_t j = 0; j < n; ++j) {
+        worst = fmax(worst, fabs(k->mu[j] - x[j]));
+        worst = k->mu[j] == k->mu[j] ? worst : NAN;
+    }
+    note(&e->bias, worst / scale, seed);
+    free(x);
+}
+/* nu' in two calls: eps - mu */
+static void compare_pieces(state *s, const motion *k, long seed, equation_errors *e) {
+    const size_t n = s->nv;
+    double *x = zeros(n);
+    const soa_input input = {
+        .q = s->q, .v = s->v, .tau = s->tau, .wrenches = k->push, .wrench_count = 2};
+    OK(soa_nu_force(s->m, s->w, &input, x));
+    for (size_t j = 0; j < n; ++j)
+        x[j] -= k->mu[j];
+    note(&e->pieces, relative(k->nu_rate, x, n), seed);
+    free(x);
+}
+/* nu' = m* v' + (dm/dt)* v with v' by articulated bodies */
+static void compare_forward(state *s, const motion *k, long seed, equation_errors *e) {
+    const size_t n = s->nv;
+    double *x = zeros(n);
+    OK(soa_nu_from_v(s->m, s->w, s->q, k->vdot, x));
+    for (size_t j = 0; j < n; ++j)
+        x[j] += k->root_rate[j];
+    note(&e->forward, relative(k->nu_rate, x, n), seed);
+    free(x);
+}
+/* nu' by central differences along the motion: q (+) h v (+) ..., v + h v' */
+static void compare_differences(state *s, const motion *k, long seed, equation_errors *e) {
+    const size_t n = s->nv;
+    const double h = 1e-5;
+    double *q = zeros(s->nq), *v = zeros(n), *plus = zeros(n), *minus = zeros(n);
+    for (int side = -1; side <= 1; side += 2) {
+        for (size_t j = 0; j < n; ++j)
+            v[j] = s->v[j] + side * h / 2 * k->vdot[j];
+        OK(soa_q_integrate(s->m, s->q, v, side * h, q)); /* to second order */
+        for (size_t j = 0; j < n; ++j)
+            v[j] = s->v[j] + side * h * k->vdot[j];
+        OK(soa_nu_from_v(s->m, s->w, q, v, side > 0 ? plus : minus));
+    }
+    for (size_t j = 0; j < n; ++j)
+        plus[j] = (plus[j] - minus[j]) / (2 * h);
+    note(&e->differences, relative(plus, k->nu_rate, n), seed);
+    free(q);
+    free(v);
+    free(plus);
+    free(minus);
+}
 static void equations(void **unused) {
     (void)unused;
-    worst_case energy = {0}, back = {0}, workless = {0}, bias = {0}, forward = {0},
-               differences = {0}, pieces = {0};
+    equation_errors e = {0};
     for (int k = 0; k < MACHINES + 5 * TREES; ++k) {
         char name[40];
         const long seed = first_seed() + k;
         const soa_model *m = machine(k, seed, name);
         if (!m) continue;
         state s = open_state(m, seed);
-        const size_t n = s.nv;
-        double *nu = zeros(n), *mu = zeros(n), *x = zeros(n), *y = zeros(n), *a = zeros(n),
-               *eps = zeros(n);
-        double kinetic;
-        OK(soa_nu_from_v(m, s.w, s.q, s.v, nu));
-        OK(soa_energy(m, s.w, s.q, s.v, &kinetic, NULL));
-        note(&energy, fabs(dot(n, nu, nu) / 2 - kinetic) / kinetic, seed);
-        OK(soa_nu_to_v(m, s.w, s.q, nu, x));
-        note(&back, relative(x, s.v, n), seed);
-
-        OK(soa_nu_bias(m, s.w, s.q, nu, mu));
-        double size = 0;
-        for (size_t j = 0; j < n; ++j)
-            size += fabs(nu[j] * mu[j]);
-        note(&workless, size > 0 ? fabs(dot(n, nu, mu)) / fmax(size, 1e-3) : 0, seed);
-
-        /* mu = m^-1 (C v) - (dm/dt)* v, the first by inverse dynamics */
-        OK(soa_coriolis_mul(m, s.w, s.q, s.v, s.v, x));
-        OK(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_L_INVERSE, x, x));
-        OK(soa_mass_factor_mul(m, s.w, s.q, SOA_FACTOR_ROOT_INVERSE, x, x));
-        root_rate(&s, y);
-        double scale = 1e-3;
-        for (size_t j = 0; j < n; ++j) {
-            scale = fmax(scale, fmax(fabs(x[j]), fabs(y[j])));
-            x[j] -= y[j];
-        }
-        double worst = 0;
-        for (size_t j = 0; j < n; ++j) {
-            worst = fmax(worst, fabs(mu[j] - x[j]));
-            worst = mu[j] == mu[j] ? worst : NAN;
-        }
-        note(&bias, worst / scale, seed);
-
-        /* nu' = m* v' + (dm/dt)* v with v' by articulated bodies, under torques, gravity, losses
-         * and wrenches */
-        const int last = soa_model_frame_count(m) - 1;
-        const soa_wrench f[2] = {{last, SOA_AXES_WORLD, {1, -2, 3, 2, -1, 0.5}},
-                                 {last / 2, SOA_AXES_BODY, {0.1, 1, 0, 2, 0, -1}}};
-        OK(soa_nu_rate(m, s.w,
-                       &(soa_input){.q = s.q, .tau = s.tau, .wrenches = f, .wrench_count = 2}, nu,
-                       x, a));
-        OK(soa_nu_force(
-            m, s.w,
-            &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = f, .wrench_count = 2}, eps));
-        for (size_t j = 0; j < n; ++j)
-            x[j] = eps[j] - mu[j];
-        note(&pieces, relative(a, x, n), seed);
-        OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, x));
-        OK(soa_nu_from_v(m, s.w, s.q, x, eps));
-        for (size_t j = 0; j < n; ++j)
-            x[j] = eps[j] + y[j];
-        note(&forward, relative(a, x, n), seed);
-
-        /* and by central differences along the motion: q (+) h v (+) ..., v + h v' */
-        if (k < MACHINES) {
-            const double h = 1e-5;
-            double *q = zeros(s.nq), *v = zeros(n), *plus = zeros(n), *minus = zeros(n),
-                   *vdot = zeros(n);
-            OK(soa_aba(m, s.w, s.q, s.v, s.tau, f, 2, vdot));
-            for (int side = -1; side <= 1; side += 2) {
-                for (size_t j = 0; j < n; ++j)
-                    v[j] = s.v[j] + side * h / 2 * vdot[j];
-                OK(soa_q_integrate(m, s.q, v, side * h, q)); /* to second order */
-                for (size_t j = 0; j < n; ++j)
-                    v[j] = s.v[j] + side * h * vdot[j];
-                OK(soa_nu_from_v(m, s.w, q, v, side > 0 ? plus : minus));
-            }
-            for (size_t j = 0; j < n; ++j)
-                x[j] = (plus[j] - minus[j]) / (2 * h);
-            note(&differences, relative(x, a, n), seed);
-            free(q);
-            free(v);
-            free(plus);
-            free(minus);
-            free(vdot);
-        }
-        free(nu);
-        free(mu);
-        free(x);
-        free(y);
-        free(a);
-        free(eps);
+        motion moving = open_motion(&s);
+        compare_energy(&s, &moving, seed, &e);
+        compare_work(s.nv, &moving, seed, &e);
+        compare_bias(&s, &moving, seed, &e);
+        compare_pieces(&s, &moving, seed, &e);
+        compare_forward(&s, &moving, seed, &e);
+        if (k < MACHINES) compare_differences(&s, &moving, seed, &e);
+        close_motion(&moving);
         close_state(&s);
     }
-    conclude("nu.nu / 2 = kinetic energy", &energy, 1e-12);
-    conclude("rates from nu from rates", &back, 1e-10);
-    conclude("nu.mu = 0 (over the sum of |nu mu|)", &workless, 1e-11);
-    conclude("mu = m^-1 (C v) - (dm/dt)* v, complex step", &bias, 1e-10);
-    conclude("nu' = eps - mu, in one call and in two", &pieces, 1e-10);
-    conclude("nu' = m* v' + (dm/dt)* v, v' by soa_aba", &forward, 1e-10);
-    conclude("nu' by central differences along the motion", &differences, 1e-6);
+    conclude("nu.nu / 2 = kinetic energy", &e.energy, 1e-12);
+    conclude("rates from nu from rates", &e.back, 1e-10);
+    conclude("nu.mu = 0 (over the sum of |nu mu|)", &e.workless, 1e-11);
+    conclude("mu = m^-1 (C v) - (dm/dt)* v, complex step", &e.bias, 1e-10);
+    conclude("nu' = eps - mu, in one call and in two", &e.pieces, 1e-10);
+    conclude("nu' = m* v' + (dm/dt)* v, v' by soa_aba", &e.forward, 1e-10);
+    conclude("nu' by central differences along the motion", &e.differences, 1e-6);
 }
 
 /* --- the same motion -------------------------------------------------------------------------- */

@@ -173,129 +173,170 @@ static double against(const double *got, const double *want, const double *scale
         worst = !(fabs(got[i] - want[i]) <= worst) ? fabs(got[i] - want[i]) : worst;
     return worst / size;
 }
+/* E e- e-' of all joints, block diagonal: n x n with n = nv */
+static void innovation_covariance(const bench *b, double *D) {
+    const int nv = b->nv;
+    memset(D, 0, (size_t)(nv * nv) * sizeof *D);
+    for (int i = 1; i <= b->nb; ++i)
+        for (int r = 0; r < b->s[i].nv; ++r)
+            for (int c = 0; c < b->s[i].nv; ++c)
+                D[nv * (b->iv[i] + r) + b->iv[i] + c] = b->s[i].D[b->s[i].nv * r + c];
+}
+
+enum { Y, WHITE, INNOVATION, PREDICTED, FILTERED, COSTATE, SMOOTHED, SIDES, OMEGA, COUNT };
+static const char *const covariance_names[COUNT] = {
+    "RK88-I (4.1), (4.2) E y y' = H phi M phi' H' = mass",
+    "RK88-I (4.12) to (4.15) (I - H psi K) whitens y",
+    "R87 (57) E e- e-' = D",
+    "R87 (56) E (x - z-)(x - z-)' = P-",
+    "R87 (58) E (x - z+)(x - z+)' = P+",
+    "R87 (66) E lambda lambda' = Delta-",
+    "R87 (64), (65) E (x - xhat)(x - xhat)' = S = P - P Delta P",
+    "R87 (65) P- - P- Delta- P- = P+ - P+ Delta+ P+",
+    "R87 (81), (82) Delta = RJK91 (20) Omega = J M^-1 J'",
+};
+static void compare_outputs(bench *b, worst_case *w, long seed) {
+    const size_t n = (size_t)b->nv;
+    double *y = dense(b, "Mass"), *white = dense(b, "(I - H psi K) Mass (I - H psi K)'"),
+           *mass = calloc(n * n, sizeof *mass), *D = calloc(n * n, sizeof *D);
+    OK(soa_crba(b->m, b->w, b->q, mass));
+    note(w + Y, relative(y, mass, n * n), seed);
+    innovation_covariance(b, D);
+    note(w + WHITE, relative(white, D, n * n), seed);
+    free(y);
+    free(white);
+    free(mass);
+    free(D);
+}
+/* E e- e-' = H P H' + noise, P the dense covariance of the predicted error */
+static void compare_innovation(const bench *b, int i, const double P[36], worst_case *w,
+                               long seed) {
+    const soa_smoothed *s = b->s + i;
+    for (int r = 0; r < s->nv; ++r)
+        for (int c = 0; c < s->nv; ++c) {
+            const double sd = b->noise[b->iv[i] + r];
+            double x = r == c ? sd * sd : 0;
+            for (int p = 0; p < 36; ++p)
+                x += s->H[6 * r + p / 6] * P[p] * s->H[6 * c + p % 6];
+            note(w + INNOVATION, fabs(x - s->D[s->nv * r + c]) / fmax(1e-3, fabs(s->D[0])), seed);
+        }
+}
+/* x - z+ = (I - G H)(x - z-) - G noise, its covariance from that P */
+static void compare_filtered(const bench *b, int i, const double P[36], worst_case *w, long seed) {
+    const soa_smoothed *s = b->s + i;
+    double F[36], FP[36], want[36];
+    for (int p = 0; p < 36; ++p) {
+        F[p] = p % 7 == 0;
+        for (int r = 0; r < s->nv; ++r)
+            F[p] -= s->gain[s->nv * (p / 6) + r] * s->H[6 * r + p % 6];
+    }
+    for (int p = 0; p < 36; ++p) {
+        FP[p] = 0;
+        for (int m = 0; m < 6; ++m)
+            FP[p] += F[6 * (p / 6) + m] * P[6 * m + p % 6];
+    }
+    for (int p = 0; p < 36; ++p) {
+        want[p] = 0;
+        for (int m = 0; m < 6; ++m)
+            want[p] += FP[6 * (p / 6) + m] * F[6 * (p % 6) + m];
+        for (int r = 0; r < s->nv; ++r)
+            want[p] += s->gain[s->nv * (p / 6) + r] * s->gain[s->nv * (p % 6) + r] *
+                       b->noise[b->iv[i] + r] * b->noise[b->iv[i] + r];
+    }
+    note(w + FILTERED, against(s->P_plus, want, s->P_minus, 36), seed);
+}
+static void compare_filter(bench *b, worst_case *w, long seed) {
+    double *predicted = dense(b, "psi (M + K Jr K') psi'"), P[36];
+    for (int i = 1; i <= b->nb; ++i) {
+        diagonal_block(predicted, b->nb, i, P);
+        note(w + PREDICTED, relative(b->s[i].P_minus, P, 36), seed);
+        compare_innovation(b, i, P, w, seed);
+        compare_filtered(b, i, P, w, seed);
+    }
+    free(predicted);
+}
+/* Of all states, given all outputs: phi M phi' - (phi M phi' H' mass^-1) H phi M phi' */
+static double *smoothed_covariance(bench *b, const double *total) {
+    const size_t n = (size_t)b->nv, links = 6 * (size_t)b->nb;
+    double *gain = dense(b, "phi M phi' H' inv(Mass)"), *cross = dense(b, "H phi M phi'"),
+           *smooth = calloc(links * links, sizeof *smooth);
+    for (size_t r = 0; r < links; ++r)
+        for (size_t c = 0; c < links; ++c) {
+            double x = total[links * r + c];
+            for (size_t j = 0; j < n; ++j)
+                x -= gain[n * r + j] * cross[links * j + c];
+            smooth[links * r + c] = x;
+        }
+    free(gain);
+    free(cross);
+    return smooth;
+}
+static void compare_smoother(bench *b, worst_case *w, long seed) {
+    double *costate = dense(b, "psi' H' inv(D) H psi"), *total = dense(b, "phi M phi'"),
+           *smooth = smoothed_covariance(b, total), block[36], scale[36], minus[36], plus[36];
+    for (int i = 1; i <= b->nb; ++i) {
+        const soa_smoothed *s = b->s + i;
+        diagonal_block(costate, b->nb, i, block);
+        note(w + COSTATE, relative(b->Dm[i], block, 36), seed);
+        diagonal_block(smooth, b->nb, i, block);
+        diagonal_block(total, b->nb, i, scale);
+        note(w + SMOOTHED, against(b->S[i], block, scale, 36), seed);
+        smoothed_by(s->P_minus, b->Dm[i], minus);
+        smoothed_by(s->P_plus, b->Dp[i], plus);
+        note(w + SIDES, against(minus, plus, s->P_minus, 36), seed);
+    }
+    free(costate);
+    free(total);
+    free(smooth);
+}
+/* Delta- of body i = J M^-1 J' with the Jacobian of its frame */
+static void compare_omega(bench *b, worst_case *w, long seed) {
+    const size_t n = (size_t)b->nv;
+    double *inverse = calloc(n * n, sizeof *inverse), *J = calloc(6 * n, sizeof *J), omega[36];
+    OK(soa_minv(b->m, b->w, b->q, inverse));
+    OK(soa_kinematics(b->m, b->w, b->q, NULL, NULL));
+    for (int i = 1; i <= b->nb; ++i) {
+        soa_body_info info;
+        OK(soa_model_body(b->m, i, &info));
+        OK(soa_jacobian(b->m, b->w, info.frame, SOA_AXES_BODY, J));
+        for (int p = 0; p < 36; ++p) {
+            omega[p] = 0;
+            for (size_t r = 0; r < n; ++r)
+                for (size_t c = 0; c < n; ++c)
+                    omega[p] += J[n * (size_t)(p / 6) + r] * inverse[n * r + c] *
+                                J[n * (size_t)(p % 6) + c];
+        }
+        note(w + OMEGA, relative(b->Dm[i], omega, 36), seed);
+    }
+    free(inverse);
+    free(J);
+}
+/* Of the random trees only those that fit the arrays of a bench. */
+static int fits(const char *name) {
+    const soa_model *probe = NULL;
+    OK(soa_stock_model_create(name, NULL, &probe, NULL));
+    const int small = soa_model_body_count(probe) <= MOST_BODIES && soa_model_nv(probe) <= MOST_DOF;
+    soa_model_free(probe);
+    return small;
+}
 static void exact_covariances(void **state) {
     (void)state;
-    enum { Y, WHITE, INNOVATION, PREDICTED, FILTERED, COSTATE, SMOOTHED, SIDES, OMEGA, COUNT };
-    static const char *const names[COUNT] = {
-        "RK88-I (4.1), (4.2) E y y' = H phi M phi' H' = mass",
-        "RK88-I (4.12) to (4.15) (I - H psi K) whitens y",
-        "R87 (57) E e- e-' = D",
-        "R87 (56) E (x - z-)(x - z-)' = P-",
-        "R87 (58) E (x - z+)(x - z+)' = P+",
-        "R87 (66) E lambda lambda' = Delta-",
-        "R87 (64), (65) E (x - xhat)(x - xhat)' = S = P - P Delta P",
-        "R87 (65) P- - P- Delta- P- = P+ - P+ Delta+ P+",
-        "R87 (81), (82) Delta = RJK91 (20) Omega = J M^-1 J'",
-    };
     worst_case w[COUNT] = {{0}};
     for (int k = 0; k < ARMS + 6; ++k) {
-        char name[40];
-        snprintf(name, sizeof name, "random-ideal:%d", 20 + k);
-        const soa_model *probe = NULL; /* of the random trees those that fit */
-        OK(soa_stock_model_create(k < ARMS ? arms[k] : name, NULL, &probe, NULL));
-        const int fits =
-            soa_model_body_count(probe) <= MOST_BODIES && soa_model_nv(probe) <= MOST_DOF;
-        soa_model_free(probe);
-        if (!fits) continue;
-        bench b = open_bench(k < ARMS ? arms[k] : name, first_seed() + k);
-        const size_t n = (size_t)b.nv, links = 6 * (size_t)b.nb;
-        double *mass = calloc(n * n, 8), *J = calloc(6 * n, 8), *T = calloc(6 * n, 8), block[36];
-        double *y = dense(&b, "Mass"), *white = dense(&b, "(I - H psi K) Mass (I - H psi K)'"),
-               *predicted = dense(&b, "psi (M + K Jr K') psi'"),
-               *costate = dense(&b, "psi' H' inv(D) H psi"),
-               *gain = dense(&b, "phi M phi' H' inv(Mass)"), *total = dense(&b, "phi M phi'"),
-               *cross = dense(&b, "H phi M phi'");
-        OK(soa_crba(b.m, b.w, b.q, mass));
-        note(w + Y, relative(y, mass, n * n), first_seed() + k);
-        double *D = calloc(n * n, 8);
-        for (int i = 1; i <= b.nb; ++i)
-            for (int r = 0; r < b.s[i].nv; ++r)
-                for (int c = 0; c < b.s[i].nv; ++c)
-                    D[(size_t)(b.iv[i] + r) * n + (size_t)(b.iv[i] + c)] =
-                        b.s[i].D[b.s[i].nv * r + c];
-        note(w + WHITE, relative(white, D, n * n), first_seed() + k);
-        /* phi M phi' - (phi M phi' H' mass^-1) H phi M phi' */
-        double *smooth = calloc(links * links, 8);
-        for (size_t r = 0; r < links; ++r)
-            for (size_t c = 0; c < links; ++c) {
-                double x = total[links * r + c];
-                for (size_t j = 0; j < n; ++j)
-                    x -= gain[n * r + j] * cross[links * j + c];
-                smooth[links * r + c] = x;
-            }
-        for (int i = 1; i <= b.nb; ++i) {
-            const soa_smoothed *s = b.s + i;
-            double minus[36], plus[36];
-            diagonal_block(predicted, b.nb, i, block);
-            note(w + PREDICTED, relative(s->P_minus, block, 36), first_seed() + k);
-            for (int r = 0; r < s->nv; ++r) /* E e- e-' = H P H' + noise */
-                for (int c = 0; c < s->nv; ++c) {
-                    const double sd = b.noise[b.iv[i] + r];
-                    double x = r == c ? sd * sd : 0;
-                    for (int p = 0; p < 36; ++p)
-                        x += s->H[6 * r + p / 6] * block[p] * s->H[6 * c + p % 6];
-                    note(w + INNOVATION, fabs(x - s->D[s->nv * r + c]) / fmax(1e-3, fabs(s->D[0])),
-                         first_seed() + k);
-                }
-            /* x - z+ = (I - G H)(x - z-) - G noise */
-            double F[36], T2[36], plus_sum[36];
-            for (int p = 0; p < 36; ++p) {
-                F[p] = p % 7 == 0;
-                for (int r = 0; r < s->nv; ++r)
-                    F[p] -= s->gain[s->nv * (p / 6) + r] * s->H[6 * r + p % 6];
-            }
-            for (int p = 0; p < 36; ++p) {
-                T2[p] = 0;
-                for (int m = 0; m < 6; ++m)
-                    T2[p] += F[6 * (p / 6) + m] * block[6 * m + p % 6];
-            }
-            for (int p = 0; p < 36; ++p) {
-                plus_sum[p] = 0;
-                for (int m = 0; m < 6; ++m)
-                    plus_sum[p] += T2[6 * (p / 6) + m] * F[6 * (p % 6) + m];
-                for (int r = 0; r < s->nv; ++r)
-                    plus_sum[p] += s->gain[s->nv * (p / 6) + r] * s->gain[s->nv * (p % 6) + r] *
-                                   b.noise[b.iv[i] + r] * b.noise[b.iv[i] + r];
-            }
-            note(w + FILTERED, against(s->P_plus, plus_sum, s->P_minus, 36), first_seed() + k);
-            diagonal_block(costate, b.nb, i, block);
-            note(w + COSTATE, relative(b.Dm[i], block, 36), first_seed() + k);
-            diagonal_block(smooth, b.nb, i, block);
-            diagonal_block(total, b.nb, i, F);
-            note(w + SMOOTHED, against(b.S[i], block, F, 36), first_seed() + k);
-            smoothed_by(s->P_minus, b.Dm[i], minus);
-            smoothed_by(s->P_plus, b.Dp[i], plus);
-            note(w + SIDES, against(minus, plus, s->P_minus, 36), first_seed() + k);
-            soa_body_info info;
-            OK(soa_model_body(b.m, i, &info));
-            OK(soa_minv(b.m, b.w, b.q, mass));
-            OK(soa_kinematics(b.m, b.w, b.q, NULL, NULL));
-            OK(soa_jacobian(b.m, b.w, info.frame, SOA_AXES_BODY, J));
-            for (int p = 0; p < 36; ++p) {
-                block[p] = 0;
-                for (size_t r = 0; r < n; ++r)
-                    for (size_t c = 0; c < n; ++c)
-                        block[p] += J[n * (size_t)(p / 6) + r] * mass[n * r + c] *
-                                    J[n * (size_t)(p % 6) + c];
-            }
-            note(w + OMEGA, relative(b.Dm[i], block, 36), first_seed() + k);
-        }
-        free(mass);
-        free(J);
-        free(T);
-        free(y);
-        free(white);
-        free(predicted);
-        free(costate);
-        free(gain);
-        free(total);
-        free(cross);
-        free(D);
-        free(smooth);
+        const long seed = first_seed() + k;
+        char random[40];
+        snprintf(random, sizeof random, "random-ideal:%d", 20 + k);
+        const char *name = k < ARMS ? arms[k] : random;
+        if (!fits(name)) continue;
+        bench b = open_bench(name, seed);
+        compare_outputs(&b, w, seed);
+        compare_filter(&b, w, seed);
+        compare_smoother(&b, w, seed);
+        compare_omega(&b, w, seed);
         close_bench(&b);
     }
     for (int i = 0; i < COUNT; ++i)
-        conclude(names[i], w + i, 1e-11);
+        conclude(covariance_names[i], w + i, 1e-11);
 }
 
 /* Innovations: ours are R87 (40) and FD4, which is FD1's value plus H P phi' a.  FO00's are ours
@@ -307,7 +348,7 @@ static void three_values(void **state) {
         const soa_model *m = NULL;
         soa_machine *machine;
         soa_work *work;
-        const soa_read_options ideal = {.ideal = 1};
+        const soa_read_options ideal = {.ideal = true};
         OK(soa_stock_model_create(arms[k], &ideal, &m, NULL));
         OK(soa_machine_create(m, NULL, 0, &machine, NULL));
         OK(soa_work_create(m, &work));
@@ -461,150 +502,180 @@ static int outboard(const bench *b, int j, int k) { /* j is k or a descendant of
     return j == k;
 }
 
-static void sample_machine(const char *name, long seed) {
-    bench b = open_bench(name, seed);
-    static double yy[MOST_DOF * MOST_DOF], model[MOST_DOF * MOST_DOF], ee[MOST_DOF * MOST_DOF],
-        mean[MOST_DOF];
-    static double pp[MOST_BODIES + 1][36], ff[MOST_BODIES + 1][36], ll[MOST_BODIES + 1][36],
-        ss[MOST_BODIES + 1][36];
-    static double past[MOST_BODIES + 1][6 * MOST_DOF], present[MOST_BODIES + 1][6 * MOST_DOF],
-        data[MOST_BODIES + 1][6 * MOST_DOF];
-    memset(yy, 0, sizeof yy);
-    memset(model, 0, sizeof model);
-    memset(ee, 0, sizeof ee);
-    memset(mean, 0, sizeof mean);
-    memset(pp, 0, sizeof pp);
-    memset(ff, 0, sizeof ff);
-    memset(ll, 0, sizeof ll);
-    memset(ss, 0, sizeof ss);
-    memset(past, 0, sizeof past);
-    memset(present, 0, sizeof present);
-    memset(data, 0, sizeof data);
-    const int nv = b.nv;
-    double Droot[MOST_BODIES + 1][36], expected[MOST_DOF] = {0}, x[MOST_BODIES + 1][6];
-    memset(x, 0, sizeof x);
-    for (int i = b.nb; i >= 1; --i) { /* E y = H phi b, (4.3) with b for w */
-        double up[6];
-        root_of(b.s[i].nv, b.s[i].D, Droot[i]);
+/* Sums of products over all samples of one machine. */
+typedef struct sums {
+    double output[MOST_DOF * MOST_DOF], model[MOST_DOF * MOST_DOF];
+    double innovation[MOST_DOF * MOST_DOF], mean[MOST_DOF];
+    double predicted[MOST_BODIES + 1][36], filtered[MOST_BODIES + 1][36];
+    double costate[MOST_BODIES + 1][36], smoothed[MOST_BODIES + 1][36];
+    /* errors with measurements: the predicted, the filtered, the smoothed one's */
+    double past[MOST_BODIES + 1][6 * MOST_DOF], present[MOST_BODIES + 1][6 * MOST_DOF];
+    double data[MOST_BODIES + 1][6 * MOST_DOF];
+} sums;
+/* E y = H phi b, (4.3) with b for w */
+static void expected_output(const bench *b, double expected[MOST_DOF]) {
+    double x[MOST_BODIES + 1][6] = {{0}}, up[6];
+    for (int i = b->nb; i >= 1; --i) {
         for (int c = 0; c < 6; ++c)
-            x[i][c] += b.b[i][c];
-        for (int r = 0; r < b.s[i].nv; ++r)
+            x[i][c] += b->b[i][c];
+        for (int r = 0; r < b->s[i].nv; ++r)
             for (int c = 0; c < 6; ++c)
-                expected[b.iv[i] + r] += b.s[i].H[6 * r + c] * x[i][c];
-        soa_frame_force_to_parent(&b.X[i], x[i], up);
+                expected[b->iv[i] + r] += b->s[i].H[6 * r + c] * x[i][c];
+        soa_frame_force_to_parent(&b->X[i], x[i], up);
         for (int c = 0; c < 6; ++c)
-            x[b.parent[i]][c] += up[c];
+            x[b->parent[i]][c] += up[c];
     }
-    dice d = {(uint64_t)seed * 1000003};
-    for (long n = 0; n < SAMPLES; ++n) {
-        double y[MOST_DOF] = {0}, e[MOST_DOF], innovated[MOST_DOF] = {0}, zhat[MOST_BODIES + 1][6],
-               centred[MOST_DOF];
-        memset(x, 0, sizeof x);
-        memset(zhat, 0, sizeof zhat);
-        for (int i = b.nb; i >= 1; --i) {
-            const soa_smoothed *s = b.s + i;
-            double xi[6], up[6], eps[6];
-            for (int c = 0; c < 6; ++c)
-                xi[c] = gauss(&d);
-            /* x(k) = sum phi x + w(k)            RK88-I (4.3), R87 (52) */
-            for (int r = 0; r < 6; ++r) {
-                x[i][r] += b.b[i][r];
-                for (int c = 0; c <= r; ++c)
-                    x[i][r] += b.root[i][6 * r + c] * xi[c];
-            }
-            for (int r = 0; r < s->nv; ++r) { /* y(k) = H x + noise */
-                for (int c = 0; c < 6; ++c)
-                    y[b.iv[i] + r] += s->H[6 * r + c] * x[i][c];
-                y[b.iv[i] + r] += b.noise[b.iv[i] + r] * gauss(&d);
-            }
-            soa_frame_force_to_parent(&b.X[i], x[i], up);
-            for (int c = 0; c < 6; ++c)
-                x[b.parent[i]][c] += up[c];
-            /* the innovations model, from its own noise: y = H zhat + eps, zhat <- phi (zhat + G
-             * eps)  (4.13) */
-            for (int r = 0; r < s->nv; ++r)
-                xi[r] = gauss(&d);
-            for (int r = 0; r < s->nv; ++r) {
-                eps[r] = 0;
-                for (int c = 0; c <= r; ++c)
-                    eps[r] += Droot[i][s->nv * r + c] * xi[c];
-                innovated[b.iv[i] + r] = eps[r];
-                for (int c = 0; c < 6; ++c)
-                    innovated[b.iv[i] + r] += s->H[6 * r + c] * zhat[i][c];
-            }
-            for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < s->nv; ++c)
-                    zhat[i][r] += s->gain[s->nv * r + c] * eps[c];
-            soa_frame_force_to_parent(&b.X[i], zhat[i], up);
-            for (int c = 0; c < 6; ++c)
-                zhat[b.parent[i]][c] += up[c];
-        }
-        OK(soa_smoother(b.m, b.w, b.q, NULL, y, b.push, b.nb));
-        static soa_smoothed s[MOST_BODIES + 1];
-        for (int i = 1; i <= b.nb; ++i) {
-            OK(soa_smoother_read(b.m, b.w, i, s + i));
-            memcpy(e + b.iv[i], s[i].innovation, (size_t)s[i].nv * sizeof *e);
-        }
-        for (int j = 0; j < nv; ++j) {
-            centred[j] = y[j] - expected[j];
-            mean[j] += e[j];
-        }
-        gather(nv, nv, centred, centred, yy);
-        gather(nv, nv, innovated, innovated, model);
-        gather(nv, nv, e, e, ee);
-        for (int i = 1; i <= b.nb; ++i) {
-            double predicted[6], filtered[6], smoothed[6];
-            for (int c = 0; c < 6; ++c) {
-                predicted[c] = x[i][c] - s[i].z_minus[c];
-                filtered[c] = x[i][c] - s[i].z_plus[c];
-                smoothed[c] = x[i][c] - s[i].x_minus[c]; /* xhat = z + P lambda (61) */
-            }
-            gather(6, 6, predicted, predicted, pp[i]);
-            gather(6, 6, filtered, filtered, ff[i]);
-            gather(6, 6, s[i].lambda_minus, s[i].lambda_minus, ll[i]);
-            gather(6, 6, smoothed, smoothed, ss[i]);
-            gather(6, nv, predicted, centred, past[i]);
-            gather(6, nv, filtered, centred, present[i]);
-            gather(6, nv, smoothed, centred, data[i]);
-        }
+}
+
+/* One draw of the system: its states, its output and the output of the innovations model. */
+typedef struct draw {
+    double x[MOST_BODIES + 1][6], y[MOST_DOF];
+    double zhat[MOST_BODIES + 1][6], innovated[MOST_DOF];
+} draw;
+/* x(k) = sum phi x + w(k), y(k) = H x + noise            RK88-I (4.3), R87 (52) */
+static void draw_body(const bench *b, int i, dice *d, draw *one) {
+    const soa_smoothed *s = b->s + i;
+    double *x = one->x[i], *y = one->y + b->iv[i], xi[6], up[6];
+    for (int c = 0; c < 6; ++c)
+        xi[c] = gauss(d);
+    for (int r = 0; r < 6; ++r) {
+        x[r] += b->b[i][r];
+        for (int c = 0; c <= r; ++c)
+            x[r] += b->root[i][6 * r + c] * xi[c];
     }
-    double mass[MOST_DOF * MOST_DOF], D[MOST_DOF * MOST_DOF] = {0}, one = SAMPLES;
-    OK(soa_crba(b.m, b.w, b.q, mass));
-    for (int i = 1; i <= b.nb; ++i)
-        for (int r = 0; r < b.s[i].nv; ++r)
-            for (int c = 0; c < b.s[i].nv; ++c)
-                D[nv * (b.iv[i] + r) + b.iv[i] + c] = b.s[i].D[b.s[i].nv * r + c];
-    judge(OUTPUT, nv, yy, mass, mass);
-    judge(MODEL, nv, model, mass, mass);
-    judge(WHITENESS, nv, ee, D, D);
-    /* a mean has variance D / n: as one more product with the number 1 */
+    for (int r = 0; r < s->nv; ++r) {
+        for (int c = 0; c < 6; ++c)
+            y[r] += s->H[6 * r + c] * x[c];
+        y[r] += b->noise[b->iv[i] + r] * gauss(d);
+    }
+    soa_frame_force_to_parent(&b->X[i], x, up);
+    for (int c = 0; c < 6; ++c)
+        one->x[b->parent[i]][c] += up[c];
+}
+/* The innovations model, from its own noise: y = H zhat + eps, zhat <- phi (zhat + G eps) (4.13).
+ * Droot is the root of D(i). */
+static void draw_innovation(const bench *b, int i, const double Droot[36], dice *d, draw *one) {
+    const soa_smoothed *s = b->s + i;
+    double *zhat = one->zhat[i], *innovated = one->innovated + b->iv[i], xi[6], eps[6], up[6];
+    for (int r = 0; r < s->nv; ++r)
+        xi[r] = gauss(d);
+    for (int r = 0; r < s->nv; ++r) {
+        eps[r] = 0;
+        for (int c = 0; c <= r; ++c)
+            eps[r] += Droot[s->nv * r + c] * xi[c];
+        innovated[r] = eps[r];
+        for (int c = 0; c < 6; ++c)
+            innovated[r] += s->H[6 * r + c] * zhat[c];
+    }
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < s->nv; ++c)
+            zhat[r] += s->gain[s->nv * r + c] * eps[c];
+    soa_frame_force_to_parent(&b->X[i], zhat, up);
+    for (int c = 0; c < 6; ++c)
+        one->zhat[b->parent[i]][c] += up[c];
+}
+/* The filter and the smoother on one draw: their errors, and what they are compared with. */
+static void filter_draw(bench *b, const draw *one, const double expected[MOST_DOF], sums *t) {
+    static soa_smoothed s[MOST_BODIES + 1];
+    const int nv = b->nv;
+    double e[MOST_DOF], centred[MOST_DOF];
+    OK(soa_smoother(b->m, b->w, b->q, NULL, one->y, b->push, b->nb));
+    for (int i = 1; i <= b->nb; ++i) {
+        OK(soa_smoother_read(b->m, b->w, i, s + i));
+        memcpy(e + b->iv[i], s[i].innovation, (size_t)s[i].nv * sizeof *e);
+    }
     for (int j = 0; j < nv; ++j) {
-        const double u = fabs(mean[j] / one) / sqrt(D[(nv + 1) * j] / one);
+        centred[j] = one->y[j] - expected[j];
+        t->mean[j] += e[j];
+    }
+    gather(nv, nv, centred, centred, t->output);
+    gather(nv, nv, one->innovated, one->innovated, t->model);
+    gather(nv, nv, e, e, t->innovation);
+    for (int i = 1; i <= b->nb; ++i) {
+        double predicted[6], filtered[6], smoothed[6];
+        for (int c = 0; c < 6; ++c) {
+            predicted[c] = one->x[i][c] - s[i].z_minus[c];
+            filtered[c] = one->x[i][c] - s[i].z_plus[c];
+            smoothed[c] = one->x[i][c] - s[i].x_minus[c]; /* xhat = z + P lambda (61) */
+        }
+        gather(6, 6, predicted, predicted, t->predicted[i]);
+        gather(6, 6, filtered, filtered, t->filtered[i]);
+        gather(6, 6, s[i].lambda_minus, s[i].lambda_minus, t->costate[i]);
+        gather(6, 6, smoothed, smoothed, t->smoothed[i]);
+        gather(6, nv, predicted, centred, t->past[i]);
+        gather(6, nv, filtered, centred, t->present[i]);
+        gather(6, nv, smoothed, centred, t->data[i]);
+    }
+}
+
+/* A mean has variance D / n. */
+static void judge_mean(int nv, const double *mean, const double *D) {
+    const double count = SAMPLES;
+    for (int j = 0; j < nv; ++j) {
+        const double u = fabs(mean[j] / count) / sqrt(D[(nv + 1) * j] / count);
         if (!(u <= verdicts[MEAN].worst)) verdicts[MEAN].worst = u;
         ++verdicts[MEAN].entries;
     }
-    for (int i = 1; i <= b.nb; ++i) {
-        const soa_smoothed *s = b.s + i;
-        judge(PREDICTION, 6, pp[i], s->P_minus, s->P_minus);
-        judge(UPDATE, 6, ff[i], s->P_plus, s->P_minus);
-        judge(COSTATES, 6, ll[i], b.Dm[i], b.Dm[i]);
-        judge(SMOOTHING, 6, ss[i], b.S[i], s->P_minus);
-        judge_cross(SMOOTHING_DATA, 6, nv, data[i], b.S[i], s->P_minus, mass, nv, mass);
-        /* measurements outboard of joint i; with its own for the filtered error */
-        for (int j = i; j <= b.nb; ++j) {
-            double few[36];
-            const int m = b.s[j].nv;
-            if (!outboard(&b, j, i)) continue;
-            const double *at = mass + (nv + 1) * b.iv[j];
-            for (int r = 0; r < 6 * m; ++r)
-                few[r] = present[i][nv * (r / m) + b.iv[j] + r % m];
-            judge_cross(UPDATE_PAST, 6, m, few, s->P_plus, s->P_minus, at, nv, at);
-            if (j == i) continue;
-            for (int r = 0; r < 6 * m; ++r)
-                few[r] = past[i][nv * (r / m) + b.iv[j] + r % m];
-            judge_cross(PREDICTION_PAST, 6, m, few, s->P_minus, s->P_minus, at, nv, at);
-        }
+}
+/* Columns first .. first + m - 1 of a table of six rows. */
+static void columns(const double *table, int nv, int first, int m, double out[36]) {
+    for (int r = 0; r < 6 * m; ++r)
+        out[r] = table[nv * (r / m) + first + r % m];
+}
+/* Errors of body i are uncorrelated with the measurements outboard of its joint; the filtered error
+ * also with that of the joint. */
+static void judge_outboard(const bench *b, int i, const double *mass, const sums *t) {
+    const soa_smoothed *s = b->s + i;
+    const int nv = b->nv;
+    for (int j = i; j <= b->nb; ++j) {
+        double few[36];
+        const int m = b->s[j].nv, first = b->iv[j];
+        if (!outboard(b, j, i)) continue;
+        const double *at = mass + (nv + 1) * first;
+        columns(t->present[i], nv, first, m, few);
+        judge_cross(UPDATE_PAST, 6, m, few, s->P_plus, s->P_minus, at, nv, at);
+        if (j == i) continue;
+        columns(t->past[i], nv, first, m, few);
+        judge_cross(PREDICTION_PAST, 6, m, few, s->P_minus, s->P_minus, at, nv, at);
     }
+}
+static void judge_machine(bench *b, const sums *t) {
+    const int nv = b->nv;
+    double mass[MOST_DOF * MOST_DOF], D[MOST_DOF * MOST_DOF];
+    OK(soa_crba(b->m, b->w, b->q, mass));
+    innovation_covariance(b, D);
+    judge(OUTPUT, nv, t->output, mass, mass);
+    judge(MODEL, nv, t->model, mass, mass);
+    judge(WHITENESS, nv, t->innovation, D, D);
+    judge_mean(nv, t->mean, D);
+    for (int i = 1; i <= b->nb; ++i) {
+        const soa_smoothed *s = b->s + i;
+        judge(PREDICTION, 6, t->predicted[i], s->P_minus, s->P_minus);
+        judge(UPDATE, 6, t->filtered[i], s->P_plus, s->P_minus);
+        judge(COSTATES, 6, t->costate[i], b->Dm[i], b->Dm[i]);
+        judge(SMOOTHING, 6, t->smoothed[i], b->S[i], s->P_minus);
+        judge_cross(SMOOTHING_DATA, 6, nv, t->data[i], b->S[i], s->P_minus, mass, nv, mass);
+        judge_outboard(b, i, mass, t);
+    }
+}
+static void sample_machine(const char *name, long seed) {
+    static sums t;
+    bench b = open_bench(name, seed);
+    double expected[MOST_DOF] = {0}, Droot[MOST_BODIES + 1][36];
+    memset(&t, 0, sizeof t);
+    expected_output(&b, expected);
+    for (int i = 1; i <= b.nb; ++i)
+        root_of(b.s[i].nv, b.s[i].D, Droot[i]);
+    dice d = {(uint64_t)seed * 1000003};
+    for (long n = 0; n < SAMPLES; ++n) {
+        draw one = {0};
+        for (int i = b.nb; i >= 1; --i) {
+            draw_body(&b, i, &d, &one);
+            draw_innovation(&b, i, Droot[i], &d, &one);
+        }
+        filter_draw(&b, &one, expected, &t);
+    }
+    judge_machine(&b, &t);
     close_bench(&b);
 }
 

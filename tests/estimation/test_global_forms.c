@@ -202,244 +202,287 @@ static void equation_28(void **state) {
     conclude_all("FO00 (28) on chains and forests of chains", &e);
 }
 
-/* (27) and (28) written out as matrices from the oracle's M, Inc and H, without rotors: in joint
- * forces f = T beta + Hd T, FO00's global T is Inc' diag(T). */
+/* A chain in one state: what soa_fd_tridiagonal computes, the oracle's operators as matrices, and
+ * FO00's T, for the joints (local, the blocks T(i)) and global. */
+typedef struct chain {
+    const soa_model *m;
+    size_t nb, nl, nv, nt; /* bodies; rows of link space; freedoms; columns of T */
+    double *inc_t, *H, *a, *b, *inv_m;
+    double *local, *T;
+    size_t first[32]; /* column of T with which a body begins */
+    result r;
+} chain;
+static double *matrix_of(soa_machine *k, const char *text) {
+    const soa_expr *e = NULL;
+    char message[300];
+    size_t n;
+    if (soa_expr_parse(text, NULL, 0, &e, message, sizeof message) != SOA_OK)
+        fail_msg("%s", message);
+    double *x = formed(k, e, &n);
+    soa_expr_free(e);
+    return x;
+}
+/* T global = Inc' diag(T(i)), nl x nt */
+static void form_basis(chain *c) {
+    size_t at = 0;
+    c->local = calloc(c->nl * c->nt + 1, sizeof *c->local);
+    c->T = calloc(c->nl * c->nt + 1, sizeof *c->T);
+    for (size_t b = 0; b < c->nb; ++b) {
+        double t[36];
+        soa_body_info info;
+        assert_int_equal(soa_model_body(c->m, (int)b + 1, &info), SOA_OK);
+        assert_int_equal(soa_fd_constraint_forces_basis(c->m, c->r.memory, (int)b + 1, t), SOA_OK);
+        const size_t columns = (size_t)(6 - info.nv);
+        c->first[b] = at;
+        for (size_t row = 0; row < 6; ++row)
+            for (size_t col = 0; col < columns; ++col)
+                c->local[c->nt * (6 * b + row) + at + col] = t[columns * row + col];
+        at += columns;
+    }
+    c->first[c->nb] = at;
+    assert_true(at == c->nt);
+    for (size_t row = 0; row < c->nl; ++row)
+        for (size_t l = 0; l < c->nl; ++l)
+            for (size_t t = 0; t < c->nt; ++t)
+                c->T[c->nt * row + t] += c->inc_t[c->nl * row + l] * c->local[c->nt * l + t];
+}
+static chain open_chain(long seed, int bodies) {
+    chain c = {.m = random_tree(seed, bodies, TREE_CHAIN)};
+    soa_machine *k = NULL;
+    soa_work *w = NULL;
+    soa_report report;
+    c.nb = (size_t)soa_model_body_count(c.m);
+    c.nl = 6 * c.nb;
+    c.nv = (size_t)soa_model_nv(c.m);
+    c.nt = c.nl - c.nv;
+    assert_int_equal(soa_work_create(c.m, &w), SOA_OK);
+    assert_int_equal(soa_machine_create(c.m, NULL, 0, &k, &report), SOA_OK);
+    tree_state s = random_tree_state(c.m, seed);
+    const soa_input input = {
+        .q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3};
+    c.r = room_for(c.m);
+    assert_int_equal(soa_machine_set_state(k, s.q, s.v, NULL, s.tau, NULL, s.wrench, 3), SOA_OK);
+    assert_int_equal(
+        soa_fd_tridiagonal(c.m, w, c.r.memory, c.r.size, &input, c.r.qdd, c.r.forces, c.r.beta),
+        SOA_OK);
+    c.inc_t = matrix_of(k, "Inc'");
+    c.H = matrix_of(k, "H");
+    c.a = matrix_of(k, "phi' a");
+    c.b = matrix_of(k, "b");
+    c.inv_m = matrix_of(k, "inv(M)");
+    form_basis(&c);
+    free_tree_state(&s);
+    soa_machine_free(k);
+    soa_work_free(w);
+    return c;
+}
+static void close_chain(chain *c) {
+    free(c->inc_t);
+    free(c->H);
+    free(c->a);
+    free(c->b);
+    free(c->inv_m);
+    free(c->local);
+    free(c->T);
+    free_result(&c->r);
+    soa_model_free(c->m);
+}
 static double absolute(double x) { /* NaN fails */
     return fabs(x) <= 1e300 ? fabs(x) : INFINITY;
 }
+/* S' T = 0 with S = inv(Inc) H': H phi Inc' diag(T) = H diag(T); and S' f_c = 0 */
+static void compare_work(const chain *c, long seed, worst_case *work) {
+    for (size_t v = 0; v < c->nv; ++v)
+        for (size_t t = 0; t < c->nt; ++t) {
+            double dot = 0;
+            for (size_t l = 0; l < c->nl; ++l)
+                dot += c->H[c->nl * v + l] * c->local[c->nt * l + t];
+            note(work, absolute(dot), seed);
+        }
+}
+/* First row of (27): M a + b = Inc' f, f of the call; second: T' a = T' a0 */
+static void compare_second_row(const chain *c, long seed, worst_case *second) {
+    double *a = calloc(c->nl + 1, sizeof *a), big = 1;
+    for (size_t row = 0; row < c->nl; ++row)
+        for (size_t l = 0; l < c->nl; ++l) {
+            double fc = 0;
+            for (size_t k = 0; k < c->nl; ++k)
+                fc += c->inc_t[c->nl * l + k] * c->r.forces[k];
+            a[row] += c->inv_m[c->nl * row + l] * (fc - c->b[l]);
+        }
+    for (size_t l = 0; l < c->nl; ++l)
+        big = fmax(big, fabs(a[l]));
+    for (size_t t = 0; t < c->nt; ++t) {
+        double left = 0, right = 0;
+        for (size_t l = 0; l < c->nl; ++l) {
+            left += c->T[c->nt * l + t] * a[l];
+            right += c->T[c->nt * l + t] * c->a[l];
+        }
+        note(second, absolute(left - right) / big, seed);
+    }
+    free(a);
+}
+/* T' M^-1 T of (28) is block tridiagonal */
+static void compare_blocks(const chain *c, long seed, worst_case *blocks) {
+    for (size_t b = 0; b < c->nb; ++b)
+        for (size_t far = b + 2; far < c->nb; ++far)
+            for (size_t u = c->first[b]; u < c->first[b + 1]; ++u)
+                for (size_t v = c->first[far]; v < c->first[far + 1]; ++v) {
+                    double sum = 0;
+                    for (size_t row = 0; row < c->nl; ++row)
+                        for (size_t col = 0; col < c->nl; ++col)
+                            sum += c->T[c->nt * row + u] * c->inv_m[c->nl * row + col] *
+                                   c->T[c->nt * col + v];
+                    note(blocks, absolute(sum), seed);
+                }
+}
+/* (27) and (28) written out as matrices from the oracle's M, Inc and H, without rotors: in joint
+ * forces f = T beta + Hd T, FO00's global T is Inc' diag(T). */
 static void written_out(void **state) {
     (void)state;
     worst_case second = {0}, work = {0}, blocks = {0};
     for (int i = 0; i < 12; ++i) {
         const long seed = first_seed() + i;
-        const soa_model *m = random_tree(seed, 2 + i % 6, TREE_CHAIN);
-        soa_machine *k = NULL;
-        soa_work *w = NULL;
-        soa_report report;
-        assert_int_equal(soa_work_create(m, &w), SOA_OK);
-        assert_int_equal(soa_machine_create(m, NULL, 0, &k, &report), SOA_OK);
-        tree_state s = random_tree_state(m, seed);
-        result r = room_for(m);
-        assert_int_equal(soa_machine_set_state(k, s.q, s.v, NULL, s.tau, NULL, s.wrench, 3),
-                         SOA_OK);
-        assert_int_equal(
-            soa_fd_tridiagonal(
-                m, w, r.memory, r.size,
-                &(soa_input){
-                    .q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 3},
-                r.qdd, r.forces, r.beta),
-            SOA_OK);
-        size_t n;
-        const size_t nb = (size_t)soa_model_body_count(m), nl = 6 * nb;
-        const char *const names[] = {"M", "Inc'", "H", "phi' a", "b", "inv(M)"};
-        double *x[6];
-        for (int j = 0; j < 6; ++j) {
-            const soa_expr *e = NULL;
-            char message[300];
-            if (soa_expr_parse(names[j], NULL, 0, &e, message, sizeof message) != SOA_OK)
-                fail_msg("%s", message);
-            x[j] = formed(k, e, &n);
-            soa_expr_free(e);
-        }
-        /* T global = Inc' diag(T(i)), nl x nt */
-        const size_t nt = nl - (size_t)soa_model_nv(m);
-        double *T = calloc(nl * nt + 1, sizeof *T), *local = calloc(nl * nt + 1, sizeof *local);
-        size_t at = 0, first[32];
-        for (size_t b = 0; b < nb; ++b) {
-            double t[36];
-            soa_body_info info;
-            assert_int_equal(soa_model_body(m, (int)b + 1, &info), SOA_OK);
-            assert_int_equal(soa_fd_constraint_forces_basis(m, r.memory, (int)b + 1, t), SOA_OK);
-            const size_t c = (size_t)(6 - info.nv);
-            first[b] = at;
-            for (size_t row = 0; row < 6; ++row)
-                for (size_t col = 0; col < c; ++col)
-                    local[nt * (6 * b + row) + at + col] = t[c * row + col];
-            at += c;
-        }
-        first[nb] = at;
-        assert_true(at == nt);
-        for (size_t a = 0; a < nl; ++a)
-            for (size_t c = 0; c < nl; ++c)
-                for (size_t t = 0; t < nt; ++t)
-                    T[nt * a + t] += x[1][nl * a + c] * local[nt * c + t];
-        /* S' T = 0 with S = inv(Inc) H': H phi Inc' diag(T) = H diag(T); and S' f_c = 0 */
-        for (size_t v = 0; v < (size_t)soa_model_nv(m); ++v)
-            for (size_t t = 0; t < nt; ++t) {
-                double dot = 0;
-                for (size_t c = 0; c < nl; ++c)
-                    dot += x[2][nl * v + c] * local[nt * c + t];
-                note(&work, absolute(dot), seed);
-            }
-        /* first row of (27): M a + b = Inc' f, f of the call; second: T' a = T' a0 */
-        double *a = calloc(nl + 1, sizeof *a), *left = calloc(nt + 1, sizeof *left),
-               *right = calloc(nt + 1, sizeof *right);
-        for (size_t row = 0; row < nl; ++row)
-            for (size_t c = 0; c < nl; ++c) {
-                double fc = 0;
-                for (size_t l = 0; l < nl; ++l)
-                    fc += x[1][nl * c + l] * r.forces[l];
-                a[row] += x[5][nl * row + c] * (fc - x[4][c]);
-            }
-        for (size_t t = 0; t < nt; ++t) {
-            for (size_t c = 0; c < nl; ++c) {
-                left[t] += T[nt * c + t] * a[c];
-                right[t] += T[nt * c + t] * x[3][c];
-            }
-        }
-        double big = 1;
-        for (size_t c = 0; c < nl; ++c)
-            big = fmax(big, fabs(a[c]));
-        for (size_t t = 0; t < nt; ++t)
-            note(&second, absolute(left[t] - right[t]) / big, seed);
-        /* T' M^-1 T of (28) is block tridiagonal */
-        for (size_t b = 0; b < nb; ++b)
-            for (size_t c = 0; c < nb; ++c)
-                for (size_t u = first[b]; c > b + 1 && u < first[b + 1]; ++u)
-                    for (size_t v = first[c]; v < first[c + 1]; ++v) {
-                        double sum = 0;
-                        for (size_t row = 0; row < nl; ++row)
-                            for (size_t col = 0; col < nl; ++col)
-                                sum += T[nt * row + u] * x[5][nl * row + col] * T[nt * col + v];
-                        note(&blocks, absolute(sum), seed);
-                    }
-        free(T);
-        free(local);
-        free(a);
-        free(left);
-        free(right);
-        for (int j = 0; j < 6; ++j)
-            free(x[j]);
-        free_result(&r);
-        free_tree_state(&s);
-        soa_machine_free(k);
-        soa_work_free(w);
-        soa_model_free(m);
+        chain c = open_chain(seed, 2 + i % 6);
+        compare_work(&c, seed, &work);
+        compare_second_row(&c, seed, &second);
+        compare_blocks(&c, seed, &blocks);
+        close_chain(&c);
     }
     conclude("FO00 after (26): T' S = 0, so S' f_c = 0", &work, 1e-12);
     conclude("FO00 (27), second row with the a of the first", &second, 1e-10);
     conclude("FO00 (28) is block tridiagonal on a chain", &blocks, 1e-12);
 }
 
-static void refusals(void **state) {
+typedef struct refusal {
+    const soa_model *m;
+    soa_work *w;
+    result r;
+    tree_state s;
+    soa_input input; /* of s, without wrenches */
+} refusal;
+static refusal open_refusal(const soa_model *m) {
+    refusal c = {.m = m};
+    assert_int_equal(soa_work_create(m, &c.w), SOA_OK);
+    c.r = room_for(m);
+    c.s = random_tree_state(m, 1);
+    c.input = (soa_input){.q = c.s.q, .v = c.s.v, .tau = c.s.tau};
+    c.r.qdd[0] = 77;
+    return c;
+}
+static void close_refusal(refusal *c) {
+    assert_true(c->r.qdd[0] == 77);
+    free_result(&c->r);
+    free_tree_state(&c->s);
+    soa_work_free(c->w);
+    soa_model_free(c->m);
+}
+static soa_status forces(const refusal *c) {
+    return soa_fd_constraint_forces(c->m, c->w, c->r.memory, c->r.size, &c->input, c->r.qdd, NULL,
+                                    NULL);
+}
+static soa_status tridiagonal(const refusal *c) {
+    return soa_fd_tridiagonal(c->m, c->w, c->r.memory, c->r.size, &c->input, c->r.qdd, NULL, NULL);
+}
+static void tridiagonal_refused(void **state) {
     (void)state;
-    const soa_model *tree = random_tree(5, 12, 0),
-                    *light = random_tree(first_seed() + 2, 12, TREE_CHAIN | TREE_MASSLESS);
-    soa_work *w = NULL, *wl = NULL;
-    assert_int_equal(soa_work_create(tree, &w), SOA_OK);
-    assert_int_equal(soa_work_create(light, &wl), SOA_OK);
-    result r = room_for(tree), rl = room_for(light);
-    tree_state s = random_tree_state(tree, 1), sl = random_tree_state(light, 1);
-    r.qdd[0] = rl.qdd[0] = 77;
-    assert_int_equal(soa_fd_tridiagonal(tree, w, r.memory, r.size,
-                                        &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd, NULL,
-                                        NULL),
-                     SOA_E_BRANCHED);
-    assert_true(soa_work_failed_body(w) > 0);
-    assert_int_equal(soa_fd_tridiagonal(light, wl, rl.memory, rl.size,
-                                        &(soa_input){.q = sl.q, .v = sl.v, .tau = sl.tau}, rl.qdd,
-                                        NULL, NULL),
-                     SOA_E_INERTIA);
-    assert_true(soa_work_failed_body(wl) > 0);
-    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size - 1,
-                                              &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd,
-                                              NULL, NULL),
-                     SOA_E_MEMORY);
-    assert_int_equal(soa_fd_constraint_forces(tree, w, NULL, r.size,
-                                              &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd,
-                                              NULL, NULL),
-                     SOA_E_MEMORY);
-    assert_int_equal(soa_fd_constraint_forces(tree, wl, r.memory, r.size,
-                                              &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd,
-                                              NULL, NULL),
-                     SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_constraint_forces(NULL, w, r.memory, r.size,
-                                              &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd,
-                                              NULL, NULL),
-                     SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size,
-                                              &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, NULL,
-                                              NULL, NULL),
-                     SOA_E_ARGUMENT);
-    s.tau[1] = NAN;
-    assert_int_equal(soa_fd_constraint_forces(tree, w, r.memory, r.size,
-                                              &(soa_input){.q = s.q, .v = s.v, .tau = s.tau}, r.qdd,
-                                              NULL, NULL),
-                     SOA_E_NOT_FINITE);
-    s.tau[1] = 0;
-    s.wrench[0].frame = 1000;
-    assert_int_equal(
-        soa_fd_constraint_forces(
-            tree, w, r.memory, r.size,
-            &(soa_input){.q = s.q, .v = s.v, .tau = s.tau, .wrenches = s.wrench, .wrench_count = 1},
-            r.qdd, NULL, NULL),
-        SOA_E_ARGUMENT);
-    assert_true(r.qdd[0] == 77 && rl.qdd[0] == 77);
-    double T[36];
-    assert_int_equal(soa_fd_constraint_forces_basis(tree, r.memory, 13, T), SOA_E_ARGUMENT);
-    assert_int_equal(soa_fd_constraint_forces_basis(tree, r.memory, 0, T), SOA_E_ARGUMENT);
-    /* link 1 of the PUMA has one moment of inertia and nothing else */
-    const soa_model *puma = NULL;
-    soa_work *wp = NULL;
-    assert_int_equal(soa_stock_model_create("puma560", NULL, &puma, NULL), SOA_OK);
-    assert_int_equal(soa_work_create(puma, &wp), SOA_OK);
-    result rp = room_for(puma);
-    assert_int_equal(
-        soa_fd_tridiagonal(puma, wp, rp.memory, rp.size, &(soa_input){0}, rp.qdd, NULL, NULL),
-        SOA_E_INERTIA);
-    assert_int_equal(soa_work_failed_body(wp), 1);
-    free_result(&rp);
-    soa_work_free(wp);
-    soa_model_free(puma);
-    free_result(&r);
-    free_result(&rl);
-    free_tree_state(&s);
-    free_tree_state(&sl);
-    soa_work_free(w);
-    soa_work_free(wl);
-    soa_model_free(tree);
-    soa_model_free(light);
+    refusal tree = open_refusal(random_tree(5, 12, 0));
+    assert_int_equal(tridiagonal(&tree), SOA_E_BRANCHED);
+    assert_true(soa_work_failed_body(tree.w) > 0);
+    close_refusal(&tree);
 
-    /* a massless tip, an exact rotor, a mimic joint */
+    refusal light = open_refusal(random_tree(first_seed() + 2, 12, TREE_CHAIN | TREE_MASSLESS));
+    assert_int_equal(tridiagonal(&light), SOA_E_INERTIA);
+    assert_true(soa_work_failed_body(light.w) > 0);
+    close_refusal(&light);
+
+    /* link 1 of the PUMA has one moment of inertia and nothing else */
+    const soa_model *m = NULL;
+    assert_int_equal(soa_stock_model_create("puma560", NULL, &m, NULL), SOA_OK);
+    refusal puma = open_refusal(m);
+    puma.input = (soa_input){0};
+    assert_int_equal(tridiagonal(&puma), SOA_E_INERTIA);
+    assert_int_equal(soa_work_failed_body(puma.w), 1);
+    close_refusal(&puma);
+}
+static void arguments_refused(void **state) {
+    (void)state;
+    refusal good = open_refusal(random_tree(5, 12, 0)), c = good,
+            light = open_refusal(random_tree(first_seed() + 2, 12, TREE_CHAIN | TREE_MASSLESS));
+    c.r.size = good.r.size - 1;
+    assert_int_equal(forces(&c), SOA_E_MEMORY);
+    c = good;
+    c.r.memory = NULL;
+    assert_int_equal(forces(&c), SOA_E_MEMORY);
+    c = good;
+    c.w = light.w; /* another model's */
+    assert_int_equal(forces(&c), SOA_E_ARGUMENT);
+    c = good;
+    c.m = NULL;
+    assert_int_equal(forces(&c), SOA_E_ARGUMENT);
+    c = good;
+    c.r.qdd = NULL;
+    assert_int_equal(forces(&c), SOA_E_ARGUMENT);
+    good.s.tau[1] = NAN;
+    assert_int_equal(forces(&good), SOA_E_NOT_FINITE);
+    good.s.tau[1] = 0;
+    good.s.wrench[0].frame = 1000;
+    c = good;
+    c.input.wrenches = good.s.wrench;
+    c.input.wrench_count = 1;
+    assert_int_equal(forces(&c), SOA_E_ARGUMENT);
+    double T[36];
+    assert_int_equal(soa_fd_constraint_forces_basis(good.m, good.r.memory, 13, T), SOA_E_ARGUMENT);
+    assert_int_equal(soa_fd_constraint_forces_basis(good.m, good.r.memory, 0, T), SOA_E_ARGUMENT);
+    close_refusal(&light);
+    close_refusal(&good);
+}
+/* Of two links the second has what the call refuses. */
+static void second_refused(soa_body_def b[2], soa_status expected) {
+    const soa_model_def def = soa_model_default("two", b, 2);
+    const soa_model *m = NULL;
+    soa_work *w = NULL;
+    assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
+    assert_int_equal(soa_work_create(m, &w), SOA_OK);
+    result r = room_for(m);
+    assert_int_equal(
+        soa_fd_constraint_forces(m, w, r.memory, r.size, &(soa_input){0}, r.qdd, NULL, NULL),
+        expected);
+    assert_int_equal(soa_work_failed_body(w), 2);
+    free_result(&r);
+    soa_work_free(w);
+    soa_model_free(m);
+}
+static void models_refused(void **state) {
+    (void)state;
     soa_body_def b[2] = {soa_body_default("one", 0, SOA_REVOLUTE),
                          soa_body_default("two", 1, SOA_REVOLUTE)};
-    for (int how = 0; how < 3; ++how) {
-        soa_body_box(b, 1, 0.1, 0.2, 0.3);
-        soa_body_box(b + 1, 1, 0.1, 0.2, 0.3);
-        b[1].joint = soa_joint_default(SOA_REVOLUTE);
-        if (how == 0) {
-            b[1].mass = 0;
-            memset(b[1].inertia, 0, sizeof b[1].inertia);
-        }
-        if (how == 1) {
-            b[1].joint.rotor_inertia = 1e-4;
-            b[1].joint.gear_ratio = 10;
-            b[1].joint.rotor_model = SOA_ROTOR_EXACT;
-        }
-        if (how == 2) {
-            b[1].joint.mimic = 1;
-            b[1].joint.mimic_ratio = 2;
-        }
-        const soa_model_def def = soa_model_default("two", b, 2);
-        const soa_model *m = NULL;
-        assert_int_equal(soa_model_create(&def, &m, NULL), SOA_OK);
-        assert_int_equal(soa_work_create(m, &w), SOA_OK);
-        r = room_for(m);
-        const soa_status expected[] = {SOA_E_HINGE_SINGULAR, SOA_E_JOINT, SOA_E_MIMIC};
-        assert_int_equal(
-            soa_fd_constraint_forces(m, w, r.memory, r.size, &(soa_input){0}, r.qdd, NULL, NULL),
-            expected[how]);
-        assert_int_equal(soa_work_failed_body(w), 2);
-        free_result(&r);
-        soa_work_free(w);
-        soa_model_free(m);
-    }
+    soa_body_box(b, 1, 0.1, 0.2, 0.3);
+    soa_body_box(b + 1, 1, 0.1, 0.2, 0.3);
+    const soa_body_def good = b[1];
+
+    b[1].mass = 0; /* a massless tip */
+    memset(b[1].inertia, 0, sizeof b[1].inertia);
+    second_refused(b, SOA_E_HINGE_SINGULAR);
+
+    b[1] = good; /* an exact rotor */
+    b[1].joint.rotor_inertia = 1e-4;
+    b[1].joint.gear_ratio = 10;
+    b[1].joint.rotor_model = SOA_ROTOR_EXACT;
+    second_refused(b, SOA_E_JOINT);
+
+    b[1] = good; /* a mimic joint */
+    b[1].joint.mimic = 1;
+    b[1].joint.mimic_ratio = 2;
+    second_refused(b, SOA_E_MIMIC);
 }
 
 int main(void) {
     printf("seed %ld\n", first_seed());
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equations_by_name),
-                                       cmocka_unit_test(equation_27), cmocka_unit_test(equation_28),
-                                       cmocka_unit_test(written_out), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equations_by_name),   cmocka_unit_test(equation_27),
+        cmocka_unit_test(equation_28),         cmocka_unit_test(written_out),
+        cmocka_unit_test(tridiagonal_refused), cmocka_unit_test(arguments_refused),
+        cmocka_unit_test(models_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

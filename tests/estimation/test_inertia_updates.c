@@ -135,6 +135,12 @@ static double asymmetry_of(const double P[36]) {
     return worst / size;
 }
 
+static const char *form_of(soa_inertia_update update, soa_storage storage) {
+    if (update == SOA_UPDATE_84) return "21 numbers";
+    if (update == SOA_COMPOSITE_33) return "10 numbers";
+    return storage ? "symmetric" : "full";
+}
+
 /* What the figures of the page rest on: the symmetric forms stay at rounding, at any length. */
 static void long_chains(void **state) {
     (void)state;
@@ -186,10 +192,7 @@ static void long_chains(void **state) {
         for (int storage = 0; storage < 2; ++storage) {
             if ((u == SOA_UPDATE_84 || u == SOA_COMPOSITE_33) && !storage) continue;
             printf("\n  R87 %-6s %-11s", names[u],
-                   u == SOA_UPDATE_84      ? "21 numbers"
-                   : u == SOA_COMPOSITE_33 ? "10 numbers"
-                   : storage               ? "symmetric"
-                                           : "full");
+                   form_of((soa_inertia_update)u, (soa_storage)storage));
             for (int l = 0; l < LENGTHS; ++l)
                 printf("  %.1e", error[u][storage][l]);
         }

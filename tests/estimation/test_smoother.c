@@ -142,127 +142,184 @@ static const char *const equation_names[EQUATIONS] = {
     "a is soa_aba's",
     "x is soa_joint_force after soa_rnea",
 };
-static void check_filter(bench *b, worst_case *w, long seed) {
-    const int nb = (int)b->nb;
-    soa_smoothed *s = calloc(b->nb + 1, sizeof *s);
-    double(*z)[6] = calloc(b->nb + 1, sizeof *z), (*P)[36] = calloc(b->nb + 1, sizeof *P);
+/* One body's equations. */
+typedef struct body_case {
+    bench *b;
+    worst_case *w;
+    long seed;
+    int i;
+    soa_body_info info;
+    const soa_smoothed *k;
+    double rotor[6]; /* Jm G u in body axes, of an exact rotor */
+} body_case;
+static body_case open_body(bench *b, worst_case *w, long seed, int i, const soa_smoothed *k) {
+    body_case c = {.b = b, .w = w, .seed = seed, .i = i, .k = k};
+    OK(soa_model_body(b->m, i, &c.info));
+    if (c.info.rotor_model == SOA_ROTOR_EXACT && c.info.rotor_inertia > 0) {
+        const soa_frame X = in_parent(b, i, c.info.parent);
+        double axis[3];
+        mul(3, 3, 1, c.info.placement.R, c.info.rotor_axis, axis);
+        mul(1, 3, 3, axis, X.R, c.rotor);
+        for (int j = 0; j < 3; ++j)
+            c.rotor[j] *= c.info.rotor_inertia * c.info.gear_ratio;
+    }
+    return c;
+}
+/* The sums over the children, with the body's own M and b. */
+static void check_36_37(const body_case *c, const double z[6], const double P[36]) {
+    note(c->w + E36, relative(c->k->z_minus, z, 6), c->seed);
+    note(c->w + E37, relative(c->k->P_minus, P, 36), c->seed);
+}
+static void check_38_39(const body_case *c) {
+    const soa_smoothed *k = c->k;
+    const int n = k->nv;
+    double Ht[36], PHt[36], D[36], GD[36];
+    turn(n, 6, k->H, Ht);
+    mul(6, 6, n, k->P_minus, Ht, PHt);
+    mul(n, 6, n, k->H, PHt, D);
+    for (int j = 0; j < n; ++j)
+        D[(n + 1) * j] += c->info.gear_ratio * c->info.gear_ratio * c->info.rotor_inertia;
+    note(c->w + E38, relative(k->D, D, (size_t)(n * n)), c->seed);
+    mul(6, n, n, k->gain, k->D, GD);
+    for (int j = 0; n == 1 && j < 6; ++j)
+        PHt[j] += c->rotor[j];
+    note(c->w + E39, relative(GD, PHt, (size_t)(6 * n)), c->seed);
+}
+static void check_40_42(const body_case *c) {
+    const soa_smoothed *k = c->k;
+    const int n = k->nv;
+    double e[6], De[6];
+    mul(n, 6, 1, k->H, k->z_minus, e);
+    for (int j = 0; j < n; ++j)
+        e[j] = k->tau[j] - e[j];
+    for (int j = 0; n == 1 && j < 6; ++j)
+        e[0] += c->rotor[j] * k->n[j];
+    note(c->w + E40, relative(k->innovation, e, (size_t)n), c->seed);
+    mul(n, n, 1, k->D, k->residual, De);
+    note(c->w + E42, relative(De, k->innovation, (size_t)n), c->seed);
+}
+/* P+ is a difference: its errors count against P-. */
+static void check_43(const body_case *c) {
+    const soa_smoothed *k = c->k;
+    const int n = k->nv;
+    double GD[36], DGt[36], P[36], scale = 0, worst = 0;
+    mul(6, n, n, k->gain, k->D, GD);
+    turn(6, n, GD, DGt);
+    mul(6, n, 6, k->gain, DGt, P); /* G (G D)' = U D^-1 U' */
+    for (int j = 0; j < 36; ++j)
+        P[j] = k->P_minus[j] - P[j];
+    for (int j = 0; j < 36; ++j)
+        scale = fmax(scale, fabs(k->P_minus[j]));
+    for (int j = 0; j < 36; ++j)
+        P[j] = (P[j] - k->P_plus[j]) / fmax(scale, 1e-3);
+    for (int j = 0; j < 36; ++j)
+        worst = !(fabs(P[j]) <= worst) ? fabs(P[j]) : worst;
+    note(c->w + E43, worst, c->seed);
+}
+static void check_41(const body_case *c) {
+    const soa_smoothed *k = c->k;
+    const int n = k->nv;
+    double z[6];
+    mul(6, 6, 1, k->P_plus, k->n, z);
+    for (int j = 0; j < 6; ++j) {
+        z[j] += k->z_minus[j];
+        for (int r = 0; r < n; ++r)
+            z[j] += k->gain[n * j + r] * k->innovation[r];
+    }
+    note(c->w + E41, relative(k->z_plus, z, 6), c->seed);
+}
+/* x+ = x-, but for an exact rotor */
+static void check_34(const body_case *c) {
+    double x[6];
+    for (int j = 0; j < 6; ++j)
+        x[j] = c->k->x_minus[j] + c->rotor[j] * c->k->acceleration[0];
+    note(c->w + E34, relative(c->k->x_plus, x, 6), c->seed);
+}
+/* Accelerations by soa_aba (in r1), joint forces by soa_rnea (in r3). */
+static void check_references(const body_case *c) {
+    const bench *b = c->b;
+    const double *a = b->r1 + c->info.v_index;
+    double follower;
+    if (c->info.mimic >= 0) {
+        soa_body_info leader;
+        OK(soa_model_body(b->m, c->info.mimic, &leader));
+        follower = c->info.mimic_ratio * b->r1[leader.v_index];
+        a = &follower;
+    }
+    note(c->w + E_FORCE, relative(c->k->x_minus, b->r3 + 6 * (c->i - 1), 6), c->seed);
+    note(c->w + E_ABA, relative(c->k->acceleration, a, (size_t)c->k->nv), c->seed);
+}
+/* (36), (37): what the body adds to its parent's sums */
+static void add_to_parent(const body_case *c, double z[6], double P[36]) {
+    const soa_frame X = in_parent(c->b, c->i, c->info.parent);
+    double phi[36], phit[36], x[6], t[36], u[36];
+    phi_of(&X, phi);
+    turn(6, 6, phi, phit);
+    mul(6, 6, 1, phi, c->k->z_plus, x);
+    for (int j = 0; j < 6; ++j)
+        z[j] += x[j];
+    mul(6, 6, 6, phi, c->k->P_plus, t);
+    mul(6, 6, 6, t, phit, u);
+    for (int j = 0; j < 36; ++j)
+        P[j] += u[j];
+}
+/* Outward: lambda of the parent (the base's is minus gravity) to the body's. */
+static void check_45_46_47(const body_case *c, const double lambda_parent[6]) {
+    const soa_smoothed *k = c->k;
+    const int n = k->nv;
+    const soa_frame X = in_parent(c->b, c->i, c->info.parent);
+    double x[6], a[6], Gt[36];
+    soa_frame_motion_to_child(&X, lambda_parent, x);
+    note(c->w + E45, relative(k->lambda_plus, x, 6), c->seed);
+    for (int j = 0; j < 6; ++j)
+        x[j] = k->lambda_plus[j] + k->n[j];
+    turn(6, n, k->gain, Gt);
+    mul(n, 6, 1, Gt, x, a);
+    for (int j = 0; j < n; ++j)
+        a[j] = k->residual[j] - a[j];
+    note(c->w + E46, relative(k->acceleration, a, (size_t)n), c->seed);
+    for (int j = 0; j < 6; ++j)
+        for (int r = 0; r < n; ++r)
+            x[j] += k->H[6 * r + j] * k->acceleration[r];
+    note(c->w + E47, relative(k->lambda_minus, x, 6), c->seed);
+}
+static void run_references(bench *b) {
     OK(soa_aba(b->m, b->other, b->q, b->v, b->tau, b->f, 3, b->r1));
     OK(soa_rnea(b->m, b->other, b->q, b->v, b->r1, b->f, 3, b->r2));
-    for (int i = 1; i <= nb; ++i)
+    for (int i = 1; i <= (int)b->nb; ++i)
         OK(soa_joint_force(b->m, b->other, i, b->r3 + 6 * (i - 1)));
     OK(soa_kinematics(b->m, b->other, b->q, NULL, NULL));
+}
+static void check_filter(bench *b, worst_case *w, long seed) {
+    soa_smoothed *s = calloc(b->nb + 1, sizeof *s);
+    double(*z)[6] = calloc(b->nb + 1, sizeof *z), (*P)[36] = calloc(b->nb + 1, sizeof *P);
+    run_references(b);
     OK(soa_smoother(b->m, b->w, b->q, b->v, b->tau, b->f, 3));
-    double gravity[6] = {0};
-    soa_model_gravity(b->m, gravity + 3);
-    for (int j = 3; j < 6; ++j)
-        gravity[j] = -gravity[j];
-    for (int i = nb; i >= 1; --i) {
-        soa_smoothed *k = s + i;
-        soa_body_info info;
-        double t[36], u[36], Ht[36], phi[36], phit[36], x[6];
-        OK(soa_smoother_read(b->m, b->w, i, k));
-        OK(soa_model_body(b->m, i, &info));
-        const int n = k->nv;
-        double rotor[6] = {0}; /* Jm G u in body axes, of an exact rotor */
-        if (info.rotor_model == SOA_ROTOR_EXACT && info.rotor_inertia > 0) {
-            const soa_frame X = in_parent(b, i, info.parent);
-            double axis[3];
-            mul(3, 3, 1, info.placement.R, info.rotor_axis, axis);
-            mul(1, 3, 3, axis, X.R, rotor);
-            for (int j = 0; j < 3; ++j)
-                rotor[j] *= info.rotor_inertia * info.gear_ratio;
-        }
-        turn(n, 6, k->H, Ht);
-        rigid(b->pi + 10 * (i - 1), t);
+    for (int i = (int)b->nb; i >= 1; --i) {
+        OK(soa_smoother_read(b->m, b->w, i, s + i));
+        const body_case c = open_body(b, w, seed, i, s + i);
+        double M[36];
+        rigid(b->pi + 10 * (i - 1), M);
         for (int j = 0; j < 36; ++j)
-            P[i][j] += t[j]; /* children have been added */
+            P[i][j] += M[j];
         for (int j = 0; j < 6; ++j)
-            z[i][j] += k->b[j];
-        note(w + E36, relative(k->z_minus, z[i], 6), seed);
-        note(w + E37, relative(k->P_minus, P[i], 36), seed);
-        mul(6, 6, n, k->P_minus, Ht, t);
-        mul(n, 6, n, k->H, t, u); /* t = P H', u = H P H' */
-        for (int j = 0; j < n; ++j)
-            u[(n + 1) * j] += info.gear_ratio * info.gear_ratio * info.rotor_inertia;
-        note(w + E38, relative(k->D, u, (size_t)(n * n)), seed);
-        mul(6, n, n, k->gain, k->D, u);
-        for (int j = 0; n == 1 && j < 6; ++j)
-            t[j] += rotor[j];
-        note(w + E39, relative(u, t, (size_t)(6 * n)), seed);
-        mul(n, 6, 1, k->H, k->z_minus, x);
-        for (int j = 0; j < n; ++j)
-            x[j] = k->tau[j] - x[j];
-        for (int j = 0; n == 1 && j < 6; ++j)
-            x[0] += rotor[j] * k->n[j];
-        note(w + E40, relative(k->innovation, x, (size_t)n), seed);
-        mul(n, n, 1, k->D, k->residual, x);
-        note(w + E42, relative(x, k->innovation, (size_t)n), seed);
-        turn(6, n, u, Ht);
-        mul(6, n, 6, k->gain, Ht, t); /* G (G D)' = U D^-1 U' */
-        for (int j = 0; j < 36; ++j)
-            t[j] = k->P_minus[j] - t[j];
-        double scale = 0; /* P+ is a difference: errors count against P- */
-        for (int j = 0; j < 36; ++j)
-            scale = fmax(scale, fabs(k->P_minus[j]));
-        for (int j = 0; j < 36; ++j)
-            t[j] = (t[j] - k->P_plus[j]) / fmax(scale, 1e-3);
-        double worst = 0;
-        for (int j = 0; j < 36; ++j)
-            worst = !(fabs(t[j]) <= worst) ? fabs(t[j]) : worst;
-        note(w + E43, worst, seed);
-        mul(6, 6, 1, k->P_plus, k->n, x);
-        for (int j = 0; j < 6; ++j) {
-            x[j] += k->z_minus[j];
-            for (int r = 0; r < n; ++r)
-                x[j] += k->gain[n * j + r] * k->innovation[r];
-        }
-        note(w + E41, relative(k->z_plus, x, 6), seed);
-        if (info.parent) { /* (36), (37) for the parent */
-            const soa_frame X = in_parent(b, i, info.parent);
-            phi_of(&X, phi);
-            turn(6, 6, phi, phit);
-            mul(6, 6, 1, phi, k->z_plus, x);
-            for (int j = 0; j < 6; ++j)
-                z[info.parent][j] += x[j];
-            mul(6, 6, 6, phi, k->P_plus, t);
-            mul(6, 6, 6, t, phit, u);
-            for (int j = 0; j < 36; ++j)
-                P[info.parent][j] += u[j];
-        }
-        for (int j = 0; j < 6; ++j)
-            x[j] = k->x_minus[j] + rotor[j] * k->acceleration[0];
-        note(w + E34, relative(k->x_plus, x, 6), seed);
-        note(w + E_FORCE, relative(k->x_minus, b->r3 + 6 * (i - 1), 6), seed);
-        const double *a = b->r1 + info.v_index;
-        double follower[1];
-        if (info.mimic >= 0) {
-            soa_body_info leader;
-            OK(soa_model_body(b->m, info.mimic, &leader));
-            follower[0] = info.mimic_ratio * b->r1[leader.v_index];
-            a = follower;
-        }
-        note(w + E_ABA, relative(k->acceleration, a, (size_t)n), seed);
+            z[i][j] += s[i].b[j];
+        check_36_37(&c, z[i], P[i]);
+        check_38_39(&c);
+        check_40_42(&c);
+        check_43(&c);
+        check_41(&c);
+        if (c.info.parent) add_to_parent(&c, z[c.info.parent], P[c.info.parent]);
+        check_34(&c);
+        check_references(&c);
     }
-    for (int i = 1; i <= nb; ++i) {
-        soa_smoothed *k = s + i;
-        soa_body_info info;
-        double x[6], y[6], g[36];
-        OK(soa_model_body(b->m, i, &info));
-        const int n = k->nv;
-        const soa_frame X = in_parent(b, i, info.parent);
-        soa_frame_motion_to_child(&X, info.parent ? s[info.parent].lambda_minus : gravity, x);
-        note(w + E45, relative(k->lambda_plus, x, 6), seed);
-        for (int j = 0; j < 6; ++j)
-            x[j] = k->lambda_plus[j] + k->n[j];
-        turn(6, n, k->gain, g);
-        mul(n, 6, 1, g, x, y);
-        for (int j = 0; j < n; ++j)
-            y[j] = k->residual[j] - y[j];
-        note(w + E46, relative(k->acceleration, y, (size_t)n), seed);
-        for (int j = 0; j < 6; ++j)
-            for (int r = 0; r < n; ++r)
-                x[j] += k->H[6 * r + j] * k->acceleration[r];
-        note(w + E47, relative(k->lambda_minus, x, 6), seed);
+    double base[6] = {0}; /* lambda there */
+    soa_model_gravity(b->m, base + 3);
+    for (int j = 3; j < 6; ++j)
+        base[j] = -base[j];
+    for (int i = 1; i <= (int)b->nb; ++i) {
+        const body_case c = open_body(b, w, seed, i, s + i);
+        check_45_46_47(&c, c.info.parent ? s[c.info.parent].lambda_minus : base);
     }
     free(s);
     free(z);
@@ -366,121 +423,156 @@ static void three_accelerations(void **state) {
 }
 
 /* R87 (70), (71), (72), (80) as printed, on serial arms with one-dof joints, gravity off; k counts
- * from the tip. */
+ * from the tip: R87's link k is body N + 1 - k. */
+enum { MOST_LINKS = 14 };
+typedef struct arm {
+    int N;
+    soa_smoothed s[MOST_LINKS];
+    double phi[MOST_LINKS][36]; /* phi(k, k-1) */
+    double F[MOST_LINKS][36];   /* I - G H */
+    double psi[MOST_LINKS][MOST_LINKS][36], Dp[MOST_LINKS][36], Dm[MOST_LINKS][36];
+} arm;
+/* psi(k-, j+) = phi(k,k-1) [I - G(k-1)H(k-1)] ... phi(j+1, j)   (72) */
+static void equation_72(arm *a) {
+    for (int j = 1; j < a->N; ++j) {
+        memcpy(a->psi[j + 1][j], a->phi[j + 1], sizeof a->phi[0]);
+        for (int k = j + 2; k <= a->N; ++k) {
+            double t[36];
+            mul(6, 6, 6, a->F[k - 1], a->psi[k - 1][j], t);
+            mul(6, 6, 6, a->phi[k], t, a->psi[k][j]);
+        }
+    }
+}
+static void read_arm(bench *b, arm *a) {
+    a->N = (int)b->nb;
+    assert_true(a->N < MOST_LINKS);
+    OK(soa_smoother(b->m, b->w, b->q, b->v, b->tau, b->f, 3));
+    OK(soa_kinematics(b->m, b->other, b->q, NULL, NULL));
+    for (int k = 1; k <= a->N; ++k) {
+        const int body = a->N + 1 - k;
+        OK(soa_smoother_read(b->m, b->w, body, a->s + k));
+        OK(soa_smoother_covariance(b->m, b->w, body, a->Dp[k], a->Dm[k], NULL));
+        if (k < a->N) {
+            const soa_frame X = in_parent(b, body, body - 1);
+            phi_of(&X, a->phi[k + 1]);
+        }
+        for (int r = 0; r < 6; ++r)
+            for (int c = 0; c < 6; ++c)
+                a->F[k][6 * r + c] = (r == c) - a->s[k].gain[r] * a->s[k].H[c];
+    }
+    equation_72(a);
+}
+static void equation_80(const arm *a, worst_case *costate, long seed) {
+    for (int k = 1; k <= a->N; ++k) {
+        double sum[36] = {0}, x[6];
+        for (int j = k + 1; j <= a->N; ++j) {
+            mul(1, 6, 6, a->s[j].H, a->psi[j][k], x);
+            for (int r = 0; r < 36; ++r)
+                sum[r] += x[r / 6] * x[r % 6] / a->s[j].D[0];
+        }
+        note(costate, relative(a->Dp[k], sum, 36), seed);
+    }
+}
+/* (71): c = 1/D + G' Delta+ G, returned, and d = Delta+ G - c H' */
+static double equation_71(const arm *a, int k, double d[6]) {
+    double GD[6], x;
+    mul(1, 6, 6, a->s[k].gain, a->Dp[k], GD);
+    mul(1, 6, 1, GD, a->s[k].gain, &x);
+    const double c = 1 / a->s[k].D[0] + x;
+    for (int r = 0; r < 6; ++r)
+        d[r] = GD[r] - c * a->s[k].H[r];
+    return c;
+}
+/* (Delta+ P+ - I) n of link k */
+static void deflected(const arm *a, int k, double out[6]) {
+    double t[36];
+    mul(6, 6, 6, a->Dp[k], a->s[k].P_plus, t);
+    for (int r = 0; r < 6; ++r)
+        t[7 * r] -= 1;
+    mul(6, 6, 1, t, a->s[k].n, out);
+}
+/* The term of (70) with the forces of link k itself */
+static void own_term(const arm *a, int k, double part[3]) {
+    double d[6], x[6];
+    part[0] = equation_71(a, k, d) * a->s[k].tau[0];
+    mul(1, 6, 1, d, a->s[k].b, part + 1);
+    deflected(a, k, x);
+    mul(1, 6, 1, a->s[k].gain, x, part + 2);
+}
+/* ... of a link j nearer to the tip, j < k */
+static void outer_term(const arm *a, int k, int j, double part[3]) {
+    double d[6], x[6], y[6], t[36], sum;
+    equation_71(a, k, d);
+    mul(6, 6, 1, a->psi[k][j], a->s[j].gain, x);
+    mul(1, 6, 1, d, x, &sum);
+    part[0] += sum * a->s[j].tau[0];
+    mul(6, 6, 6, a->psi[k][j], a->F[j], t);
+    mul(6, 6, 1, t, a->s[j].b, x);
+    mul(1, 6, 1, d, x, &sum);
+    part[1] += sum;
+    mul(6, 6, 1, a->s[j].P_plus, a->s[j].n, x);
+    mul(6, 6, 1, a->psi[k][j], x, y);
+    mul(1, 6, 1, d, y, &sum);
+    part[2] += sum;
+}
+/* ... of a link j nearer to the base, j > k */
+static void inner_term(const arm *a, int k, int j, double part[3]) {
+    double d[6], x[6], y[6], psit[36], Ft[36], sum;
+    equation_71(a, j, d);
+    turn(6, 6, a->psi[j][k], psit);
+    mul(6, 6, 1, psit, d, x);
+    mul(1, 6, 1, a->s[k].gain, x, &sum);
+    part[0] += sum * a->s[j].tau[0];
+    mul(6, 6, 1, a->Dm[j], a->s[j].b, x);
+    mul(6, 6, 1, psit, x, y);
+    mul(1, 6, 1, a->s[k].gain, y, &sum);
+    part[1] += sum;
+    deflected(a, j, x);
+    turn(6, 6, a->F[j], Ft);
+    mul(6, 6, 1, Ft, x, y);
+    mul(6, 6, 1, psit, y, x); /* psi(j+, k+)' */
+    mul(1, 6, 1, a->s[k].gain, x, &sum);
+    part[2] += sum;
+}
+static void equation_70(const arm *a, bench *b, worst_case part[3], long seed) {
+    double *want[3] = {b->r1, b->r2, b->r3}, *got[3] = {room(b->nv), room(b->nv), room(b->nv)};
+    for (int k = 1; k <= a->N; ++k) {
+        double sum[3];
+        own_term(a, k, sum);
+        for (int j = 1; j < k; ++j)
+            outer_term(a, k, j, sum);
+        for (int j = k + 1; j <= a->N; ++j)
+            inner_term(a, k, j, sum);
+        for (int p = 0; p < 3; ++p)
+            want[p][a->N - k] = sum[p];
+    }
+    const soa_input input = {
+        .q = b->q, .v = b->v, .tau = b->tau, .wrenches = b->f, .wrench_count = 3};
+    OK(soa_acceleration_parts(b->m, b->other, &input, got[0], got[1], got[2]));
+    for (int p = 0; p < 3; ++p) {
+        note(part + p, relative(want[p], got[p], b->nv), seed);
+        free(got[p]);
+    }
+}
+static bench open_weightless(const char *name, long seed) {
+    const double none[3] = {0};
+    const soa_model *m;
+    bench heavy = open_bench(name, 1, 0, seed);
+    OK(soa_model_with_gravity(heavy.m, none, &m));
+    close_bench(&heavy);
+    return prepare(m, seed);
+}
 static void closed_accelerations(void **state) {
     (void)state;
     static const char *const arms[] = {"chain:6", "arm7", "puma560", "planar-chain:4", "chain:12"};
+    static arm a;
     worst_case part[3] = {{0}}, costate = {0};
     for (size_t i = 0; i < sizeof arms / sizeof *arms; ++i) {
-        bench heavy = open_bench(arms[i], 1, 0, first_seed() + (long)i);
-        const double none[3] = {0};
-        const soa_model *m;
-        OK(soa_model_with_gravity(heavy.m, none, &m));
-        close_bench(&heavy);
-        bench b = prepare(m, first_seed() + (long)i);
-        const int N = (int)b.nb;
-        enum { MOST = 14 };
-        static soa_smoothed s[MOST];
-        static double phi[MOST][36], psi[MOST][MOST][36], F[MOST][36], Dp[MOST][36], Dm[MOST][36];
-        OK(soa_smoother(b.m, b.w, b.q, b.v, b.tau, b.f, 3));
-        OK(soa_kinematics(b.m, b.other, b.q, NULL, NULL));
-        for (int k = 1; k <= N; ++k) { /* R87's link k is body N + 1 - k */
-            OK(soa_smoother_read(b.m, b.w, N + 1 - k, s + k));
-            OK(soa_smoother_covariance(b.m, b.w, N + 1 - k, Dp[k], Dm[k], NULL));
-            if (k < N) {
-                const soa_frame X = in_parent(&b, N + 1 - k, N - k);
-                phi_of(&X, phi[k + 1]); /* phi(k+1, k) */
-            }
-            for (int r = 0; r < 6; ++r)
-                for (int c = 0; c < 6; ++c)
-                    F[k][6 * r + c] = (r == c) - s[k].gain[r] * s[k].H[c]; /* I - G H */
-        }
-        /* psi(k-, j+) = phi(k,k-1) [I - G(k-1)H(k-1)] ... phi(j+1, j)   (72) */
-        for (int j = 1; j < N; ++j) {
-            memcpy(psi[j + 1][j], phi[j + 1], sizeof phi[0]);
-            for (int k = j + 2; k <= N; ++k) {
-                double t[36];
-                mul(6, 6, 6, F[k - 1], psi[k - 1][j], t);
-                mul(6, 6, 6, phi[k], t, psi[k][j]);
-            }
-        }
-        for (int k = 1; k <= N; ++k) { /* (80) */
-            double sum[36] = {0}, x[6];
-            for (int j = k + 1; j <= N; ++j) {
-                mul(1, 6, 6, s[j].H, psi[j][k], x);
-                for (int r = 0; r < 36; ++r)
-                    sum[r] += x[r / 6] * x[r % 6] / s[j].D[0];
-            }
-            note(&costate, relative(Dp[k], sum, 36), first_seed() + (long)i);
-        }
-        for (int k = 1; k <= N; ++k) {
-            double GD[6], d[6], x[6], y[6], t[36], a[3];
-            mul(1, 6, 6, s[k].gain, Dp[k], GD);
-            mul(1, 6, 1, GD, s[k].gain, x);
-            const double c = 1 / s[k].D[0] + x[0]; /* (71) */
-            for (int r = 0; r < 6; ++r)
-                d[r] = GD[r] - c * s[k].H[r];
-            a[0] = c * s[k].tau[0];
-            mul(1, 6, 1, d, s[k].b, a + 1);
-            mul(6, 6, 6, Dp[k], s[k].P_plus, t);
-            for (int r = 0; r < 6; ++r)
-                t[7 * r] -= 1;
-            mul(6, 6, 1, t, s[k].n, x);
-            mul(1, 6, 1, s[k].gain, x, a + 2);
-            for (int j = 1; j < k; ++j) {
-                mul(6, 6, 1, psi[k][j], s[j].gain, x);
-                mul(1, 6, 1, d, x, y);
-                a[0] += y[0] * s[j].tau[0];
-                mul(6, 6, 6, psi[k][j], F[j], t);
-                mul(6, 6, 1, t, s[j].b, x);
-                mul(1, 6, 1, d, x, y);
-                a[1] += y[0];
-                mul(6, 6, 1, s[j].P_plus, s[j].n, x);
-                mul(6, 6, 1, psi[k][j], x, y);
-                mul(1, 6, 1, d, y, x);
-                a[2] += x[0];
-            }
-            for (int j = k + 1; j <= N; ++j) {
-                double GDj[6], dj[6];
-                mul(1, 6, 6, s[j].gain, Dp[j], GDj);
-                mul(1, 6, 1, GDj, s[j].gain, x);
-                for (int r = 0; r < 6; ++r)
-                    dj[r] = GDj[r] - (1 / s[j].D[0] + x[0]) * s[j].H[r];
-                double psit[36];
-                turn(6, 6, psi[j][k], psit);
-                mul(6, 6, 1, psit, dj, x);
-                mul(1, 6, 1, s[k].gain, x, y);
-                a[0] += y[0] * s[j].tau[0];
-                mul(6, 6, 1, Dm[j], s[j].b, x);
-                mul(6, 6, 1, psit, x, y);
-                mul(1, 6, 1, s[k].gain, y, x);
-                a[1] += x[0];
-                mul(6, 6, 6, Dp[j], s[j].P_plus, t);
-                for (int r = 0; r < 6; ++r)
-                    t[7 * r] -= 1;
-                mul(6, 6, 1, t, s[j].n, x);
-                double Ft[36];
-                turn(6, 6, F[j], Ft);
-                mul(6, 6, 1, Ft, x, y);
-                mul(6, 6, 1, psit, y, x);
-                mul(1, 6, 1, s[k].gain, x, y); /* psi(j+, k+)' */
-                a[2] += y[0];
-            }
-            b.r1[N - k] = a[0];
-            b.r2[N - k] = a[1];
-            b.r3[N - k] = a[2];
-        }
-        double *a1 = room(b.nv), *a2 = room(b.nv), *a3 = room(b.nv);
-        OK(soa_acceleration_parts(
-            b.m, b.other,
-            &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3}, a1,
-            a2, a3));
-        note(part, relative(b.r1, a1, b.nv), first_seed() + (long)i);
-        note(part + 1, relative(b.r2, a2, b.nv), first_seed() + (long)i);
-        note(part + 2, relative(b.r3, a3, b.nv), first_seed() + (long)i);
-        free(a1);
-        free(a2);
-        free(a3);
+        const long seed = first_seed() + (long)i;
+        bench b = open_weightless(arms[i], seed);
+        read_arm(&b, &a);
+        equation_80(&a, &costate, seed);
+        equation_70(&a, &b, part, seed);
         close_bench(&b);
     }
     conclude("R87 (80) Delta+ as a sum = (81), (82)", &costate, 1e-10);
@@ -655,7 +747,7 @@ static void boundary_conditions(void **state) {
             OK(soa_model_body(b.m, i, &info));
             mimic |= info.mimic >= 0;
         }
-        plain = (soa_boundary){.torques = 1};
+        plain = (soa_boundary){.torques = true};
         const soa_status s = soa_boundary_problem(
             b.m, b.w, &(soa_input){.q = b.q, .v = b.v, .wrenches = b.f, .wrench_count = 3}, b.tau,
             &plain, b.r1, NULL, NULL);
@@ -729,7 +821,8 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     OK(soa_model_body(fixed->m, (int)fixed->nb, &info));
     soa_wrench push[2] = {fixed->f[1], fixed->f[1]}; /* on the last body, and on the base */
     push[0].frame = info.frame;
-    soa_boundary ends = {.given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = 1, .tip = info.frame};
+    soa_boundary ends = {
+        .given = SOA_BASE_FORCE | SOA_TIP_FORCE, .torques = true, .tip = info.frame};
     memcpy(ends.base_velocity, floating->v, 6 * sizeof(double));
     memcpy(ends.base_inertia, floating->pi, 10 * sizeof(double));
     memcpy(ends.tip_force, push[0].value, 6 * sizeof(double));
@@ -749,7 +842,7 @@ static void compare_floating(bench *fixed, bench *floating, worst_case w[3], lon
     note(w, relative(fixed->r1, floating->r1 + 6, n), seed);
     note(w, relative(ends.base_acceleration, floating->r1, 6), seed);
     /* joint accelerations given: the base's is the one that makes the root's torque vanish */
-    ends.torques = 0;
+    ends.torques = false;
     OK(soa_boundary_problem(fixed->m, fixed->w, &(soa_input){.q = fixed->q, .v = fixed->v},
                             fixed->a, &ends, fixed->r1, NULL, NULL));
     memcpy(floating->a, ends.base_acceleration, 6 * sizeof(double));
@@ -854,7 +947,7 @@ static void bad_calls(void **state) {
     soa_body_info info;
     OK(soa_model_body(b.m, 4, &info));
     e = (soa_boundary){
-        .given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = 1, .tip = info.frame};
+        .given = SOA_BASE_ACCELERATION | SOA_TIP_ACCELERATION, .torques = true, .tip = info.frame};
     out[0] = 77;
     assert_int_equal(soa_boundary_problem(b.m, b.w, &(soa_input){.q = b.q, .v = b.v}, b.tau, &e,
                                           out, NULL, NULL),

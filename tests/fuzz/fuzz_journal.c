@@ -94,7 +94,8 @@ static void use(const uint8_t *data, size_t size) {
         demand(blob_size <= size, "a checkpoint larger than the file");
         free(blob);
     }
-    int news = 1, found = 0;
+    bool news = true;
+    int found = 0;
     demand(soa_log_refresh(log, &news, &report) == SOA_OK && !news,
            "news of a file that stays as it is");
     if (soai_log_cut(log, &found, &report) == SOA_OK) {

@@ -568,109 +568,147 @@ static void loads(void **unused) {
     conclude("squeeze and load come apart again", &split, 1e-9);
 }
 
-/* Friction cones by hand, a box between two soft fingers. */
-static void friction(void **unused) {
-    (void)unused;
+/* A box of 2 kg between two soft fingers with one joint each. */
+typedef struct pinch {
+    const soa_model *m;
+    soa_work *w;
+    soa_grasp *g;
+    double q[9];
+} pinch;
+static const soa_model *pinch_model(void) {
     soa_body_def body[3] = {soa_body_default("left", 0, SOA_PRISMATIC),
                             soa_body_default("right", 0, SOA_PRISMATIC),
                             soa_body_default("object", 0, SOA_FREE)};
-    const double x[3] = {1, 0, 0}, y[3] = {0, 1, 0}, zero[3] = {0, 0, 0};
+    const double x[3] = {1, 0, 0};
     for (int i = 0; i < 2; ++i) {
         memcpy(body[i].joint.axis, x, sizeof x);
         soa_body_box(&body[i], 1, 0.1, 0.1, 0.1);
     }
     soa_body_box(&body[2], 2, 0.2, 0.2, 0.2);
-    soa_model_def def = soa_model_default("pinch", body, 3);
+    const soa_model_def def = soa_model_default("pinch", body, 3);
     const soa_model *m = NULL;
-    soa_work *w = NULL;
-    soa_grasp *g = NULL;
     OK(soa_model_create(&def, &m, NULL));
-    OK(soa_work_create(m, &w));
-    OK(soa_grasp_create(m, 2, &g));
-    double q[9];
-    soa_q_neutral(m, q);
-    q[0] = -0.1;
-    q[1] = 0.1;
-    for (int i = 0; i < 2; ++i) { /* z into the object: +x on the left, -x on the right */
-        soa_contact_def c = soa_contact_default(SOA_CONTACT_SOFT_FINGER,
-                                                soa_model_find_frame(m, i ? "right" : "left"),
-                                                soa_model_find_frame(m, "object"));
-        c.place_arm =
-            soa_frame_from_axis_angle(y, i ? -1.57079632679489662 : 1.57079632679489662, zero);
-        c.place_object = c.place_arm;
-        c.place_object.p[0] = i ? 0.1 : -0.1;
-        c.friction = 0.5;
-        c.torsion = 0.01;
-        OK(soa_grasp_add(g, &c, NULL, NULL));
-    }
+    return m;
+}
+/* z into the object: +x on the left, -x on the right */
+static void add_finger(pinch *p, int right) {
+    const double y[3] = {0, 1, 0}, zero[3] = {0, 0, 0};
+    const double quarter = right ? -1.57079632679489662 : 1.57079632679489662;
+    soa_contact_def c = soa_contact_default(SOA_CONTACT_SOFT_FINGER,
+                                            soa_model_find_frame(p->m, right ? "right" : "left"),
+                                            soa_model_find_frame(p->m, "object"));
+    c.place_arm = soa_frame_from_axis_angle(y, quarter, zero);
+    c.place_object = c.place_arm;
+    c.place_object.p[0] = right ? 0.1 : -0.1;
+    c.friction = 0.5;
+    c.torsion = 0.01;
+    OK(soa_grasp_add(p->g, &c, NULL, NULL));
+}
+static pinch open_pinch(void) {
+    pinch p = {.m = pinch_model()};
     soa_contact_motion motion;
-    OK(soa_grasp_contact_motion(g, w, q, NULL, 0, &motion));
+    OK(soa_work_create(p.m, &p.w));
+    OK(soa_grasp_create(p.m, 2, &p.g));
+    soa_q_neutral(p.m, p.q);
+    p.q[0] = -0.1;
+    p.q[1] = 0.1;
+    add_finger(&p, 0);
+    add_finger(&p, 1);
+    OK(soa_grasp_contact_motion(p.g, p.w, p.q, NULL, 0, &motion));
     assert_true(motion.gap < 1e-15 && motion.free == 2);
+    return p;
+}
+static void close_pinch(pinch *p) {
+    soa_grasp_free(p->g);
+    soa_work_free(p->w);
+    soa_model_free(p->m);
+}
+
+/* Friction cones by hand */
+static void friction(void **unused) {
+    (void)unused;
+    pinch p = open_pinch();
     soa_contact_check check[2];
     int broken = -1;
     /* pressed with 20 N each, 9 N across on the left: holds; 11 N: slips */
     double f[12] = {0, 0, 0, 20, 9, 0, 0, 0, 0, -20, 0, 0};
-    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(p.g, p.w, p.q, f, check, &broken));
     assert_int_equal(broken, 0);
     assert_true(fabs(check[0].normal - 20) < 1e-12 && fabs(check[1].normal - 20) < 1e-12);
     assert_true(fabs(check[0].tangential - 9) < 1e-12 && fabs(check[0].margin - 2) < 1e-12);
     f[4] = 11;
-    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(p.g, p.w, p.q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS && check[0].margin < 0);
     f[4] = 0;
     f[0] = 0.21; /* torsion about the normal: 0.2 N m at most */
-    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(p.g, p.w, p.q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS);
     f[0] = 0.15;
     f[4] = 8; /* each alone would hold */
-    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(p.g, p.w, p.q, f, check, &broken));
     assert_true(broken == 1 && check[0].event == SOA_CONTACT_SLIPS);
     f[0] = 0;
     f[4] = 0;
     f[9] = 1; /* pulled off on the right */
-    OK(soa_grasp_check_contacts(g, w, q, f, check, &broken));
+    OK(soa_grasp_check_contacts(p.g, p.w, p.q, f, check, &broken));
     assert_true(broken == 1 && check[1].event == SOA_CONTACT_BREAKS && check[1].margin < 0);
+    close_pinch(&p);
+}
 
-    /* the machine itself: squeezed by 20 N, weight 2 x 9.81 carried by friction of two fingers */
+/* The machine itself: squeezed by 20 N, weight 2 x 9.81 carried by friction of two fingers */
+static void squeezed(pinch *p, soa_grasp_method method) {
     double qdd[8], force[12], W[4], tau[8] = {20, -20};
     soa_grasp_report report;
-    for (int k = 0; k < METHODS; ++k) {
-        soa_grasp_options o = soa_grasp_options_default();
-        o.method = every[k];
-        const soa_status s =
-            soa_grasp_fd(g, w, &o, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report);
-        if (every[k] == SOA_GRASP_WOODBURY) {
-            assert_int_equal(s, SOA_E_SINGULAR); /* a finger with one joint is a singular arm */
-            continue;
-        }
-        OK(s);
-        assert_true(report.least_norm);
-        for (int j = 0; j < 2; ++j)
-            assert_true(fabs(force[6 * j + 3] - (j ? -20 : 20)) < 1e-9);
-        assert_true(fabs(force[5] - 9.81) < 1e-9 && fabs(force[11] - 9.81) < 1e-9);
-        for (int j = 0; j < 8; ++j)
-            assert_true(fabs(qdd[j]) < 1e-9);
-        OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
-        assert_int_equal(broken, 0); /* 9.81 < 0.5 * 20 */
+    soa_contact_check check[2];
+    int broken = -1;
+    soa_grasp_options o = soa_grasp_options_default();
+    o.method = method;
+    const soa_status s =
+        soa_grasp_fd(p->g, p->w, &o, &(soa_input){.q = p->q, .tau = tau}, qdd, force, W, &report);
+    if (method == SOA_GRASP_WOODBURY) {
+        assert_int_equal(s, SOA_E_SINGULAR); /* a finger with one joint is a singular arm */
+        return;
     }
-    tau[0] = 19;
-    tau[1] = -19; /* 9.81 > 9.5 */
-    OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, force, W, &report));
-    OK(soa_grasp_check_contacts(g, w, q, force, check, &broken));
+    OK(s);
+    assert_true(report.least_norm);
+    for (int j = 0; j < 2; ++j)
+        assert_true(fabs(force[6 * j + 3] - (j ? -20 : 20)) < 1e-9);
+    assert_true(fabs(force[5] - 9.81) < 1e-9 && fabs(force[11] - 9.81) < 1e-9);
+    for (int j = 0; j < 8; ++j)
+        assert_true(fabs(qdd[j]) < 1e-9);
+    OK(soa_grasp_check_contacts(p->g, p->w, p->q, force, check, &broken));
+    assert_int_equal(broken, 0); /* 9.81 < 0.5 * 20 */
+}
+static void weight_on_friction(void **unused) {
+    (void)unused;
+    pinch p = open_pinch();
+    for (int k = 0; k < METHODS; ++k)
+        squeezed(&p, every[k]);
+    double qdd[8], force[12], W[4], tau[8] = {19, -19}; /* 9.81 > 9.5 */
+    soa_grasp_report report;
+    soa_contact_check check[2];
+    int broken = -1;
+    OK(soa_grasp_fd(p.g, p.w, NULL, &(soa_input){.q = p.q, .tau = tau}, qdd, force, W, &report));
+    OK(soa_grasp_check_contacts(p.g, p.w, p.q, force, check, &broken));
     assert_int_equal(broken, 2);
+    close_pinch(&p);
+}
 
-    /* release: the object falls, the finger goes its way; nothing else has to be rebuilt */
-    OK(soa_grasp_switch(g, 0, 0));
-    OK(soa_grasp_switch(g, 1, 0));
-    OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, NULL, NULL, &report));
+/* The object falls, the finger goes its way; nothing else has to be rebuilt. */
+static void release(void **unused) {
+    (void)unused;
+    pinch p = open_pinch();
+    double qdd[8], tau[8] = {19, -19};
+    soa_grasp_report report;
+    OK(soa_grasp_switch(p.g, 0, 0));
+    OK(soa_grasp_switch(p.g, 1, 0));
+    OK(soa_grasp_fd(p.g, p.w, NULL, &(soa_input){.q = p.q, .tau = tau}, qdd, NULL, NULL, &report));
     assert_true(report.rows == 0 && fabs(qdd[7] + 9.81) < 1e-12 && fabs(qdd[0] - 19) < 1e-12);
-    OK(soa_grasp_switch(g, 0, 1));
-    OK(soa_grasp_remove(g, 1));
-    assert_int_equal(soa_grasp_contact_count(g, NULL), 1);
-    OK(soa_grasp_fd(g, w, NULL, &(soa_input){.q = q, .tau = tau}, qdd, NULL, NULL, &report));
-    soa_grasp_free(g);
-    soa_work_free(w);
-    soa_model_free(m);
+    OK(soa_grasp_switch(p.g, 0, 1));
+    OK(soa_grasp_remove(p.g, 1));
+    assert_int_equal(soa_grasp_contact_count(p.g, NULL), 1);
+    OK(soa_grasp_fd(p.g, p.w, NULL, &(soa_input){.q = p.q, .tau = tau}, qdd, NULL, NULL, &report));
+    close_pinch(&p);
 }
 
 static void bad_input(void **unused) {
@@ -717,7 +755,7 @@ static void bad_input(void **unused) {
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
     c = s.contact[0];
     c.type = SOA_CONTACT_SOFT_FINGER;
-    c.one_sided = 0;
+    c.one_sided = false;
     assert_int_equal(soa_grasp_add(s.g, &c, NULL, &report), SOA_E_ARGUMENT);
     c = s.contact[0];
     c.place_arm.R[0] = 3;
@@ -770,6 +808,8 @@ int main(void) {
                                        cmocka_unit_test(free_floating),
                                        cmocka_unit_test(loads),
                                        cmocka_unit_test(friction),
+                                       cmocka_unit_test(weight_on_friction),
+                                       cmocka_unit_test(release),
                                        cmocka_unit_test(bad_input)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -394,7 +394,7 @@ static void random_trees(void **unused) {
         for (int f = 0; f < 2; ++f)
             OK(soa_pose(m, w, g[f].tip.frame, &g[f].pose));
         soa_q_neutral(m, q);
-        const soa_ik_options o = {.ignore_limits = 1};
+        const soa_ik_options o = {.ignore_limits = true};
         soa_ik_result r;
         const soa_status s = soa_inverse_kinematics(m, t, g, 2, &o, q, &r);
         assert_true(s == SOA_OK || s == SOA_E_NO_CONVERGENCE);
@@ -428,7 +428,7 @@ static void unreachable(void **unused) {
     soa_ik_target g = {{last.frame, 0, 1}, {{0}, {2, 1, 3}}};
     double q[6] = {0.1, 0.2, 0.3, 0.1, 0.2, 0.3}, straight[6] = {0}, reach = 0;
     soa_ik_result r;
-    const soa_ik_options o = {.ignore_limits = 1};
+    const soa_ik_options o = {.ignore_limits = true};
     assert_int_equal(soa_inverse_kinematics(m, t, &g, 1, &o, q, &r), SOA_E_NO_CONVERGENCE);
     assert_true(r.residual > 0.5 && r.steps < 200);
     /* the best it can do is on the line from the shoulder: no motion lowers the distance */
@@ -468,7 +468,7 @@ static void unreachable(void **unused) {
     /* too few steps: the best so far, better than the start */
     double again[6] = {0.3, 0.2, -0.5, 0.4, 0.6, -0.3};
     const double before = residual_of(m, w, again, &g, 1);
-    const soa_ik_options few = {.most_steps = 2, .ignore_limits = 1};
+    const soa_ik_options few = {.most_steps = 2, .ignore_limits = true};
     assert_int_equal(soa_inverse_kinematics(m, t, &g, 1, &few, again, &r), SOA_E_NO_CONVERGENCE);
     assert_true(r.steps == 2 && r.residual < before &&
                 fabs(residual_of(m, w, again, &g, 1) - r.residual) < 1e-12);

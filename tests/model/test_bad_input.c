@@ -1294,10 +1294,18 @@ static void definitions(void **state) {
     printf("%d bad definitions refused in three ways\n", COUNT(bad_definitions));
 }
 
-/* Memory that is too small, misaligned or missing; missing pointers; harmless NULLs. */
-static void memory_and_pointers(void **state) {
+static const soa_model *defined_model(void) {
+    soa_body_def bodies[BODIES];
+    define(bodies, 1);
+    const soa_model_def def = soa_model_default("def", bodies, BODIES);
+    const soa_model *m = NULL;
+    OK(soa_model_create(&def, &m, NULL));
+    return m;
+}
+/* Memory that is too small, misaligned or missing; missing pointers. */
+static _Alignas(64) unsigned char block[1 << 20];
+static void model_memory(void **state) {
     (void)state;
-    static _Alignas(64) unsigned char memory[1 << 20];
     soa_body_def bodies[BODIES];
     define(bodies, 1);
     soa_model_def def = soa_model_default("def", bodies, BODIES);
@@ -1305,45 +1313,57 @@ static void memory_and_pointers(void **state) {
     soa_report report;
     size_t size = 0;
     OK(soa_model_size(&def, &size, NULL));
-    expect("model_build", "too small", soa_model_init(&def, memory, size - 1, &m, &report),
+    expect("model_build", "too small", soa_model_init(&def, block, size - 1, &m, &report),
            SOA_E_MEMORY);
     expect("model_build", "misaligned",
-           soa_model_init(&def, memory + 8, sizeof memory - 8, &m, &report), SOA_E_MEMORY);
+           soa_model_init(&def, block + 8, sizeof block - 8, &m, &report), SOA_E_MEMORY);
     expect("model_build", "no memory", soa_model_init(&def, NULL, size, &m, &report), SOA_E_MEMORY);
     expect("model_size", "no definition", soa_model_size(NULL, &size, &report), SOA_E_ARGUMENT);
-    expect("model_build", "no definition", soa_model_init(NULL, memory, sizeof memory, &m, &report),
+    expect("model_build", "no definition", soa_model_init(NULL, block, sizeof block, &m, &report),
            SOA_E_ARGUMENT);
     expect("model_create", "no definition", soa_model_create(NULL, &m, &report), SOA_E_ARGUMENT);
     expect("model_create", "no model", soa_model_create(&def, NULL, &report), SOA_E_ARGUMENT);
     assert_null(m);
-    OK(soa_model_init(&def, memory, size, &m, &report));
-    assert_ptr_equal(m, memory);
-
-    unsigned char *const rest = memory + (soa_model_bytes(m) + 63) / 64 * 64;
-    const size_t need = soa_work_size(m), need_batch = soa_batch_size(m);
+    OK(soa_model_init(&def, block, size, &m, &report));
+    assert_ptr_equal(m, block);
+}
+static void work_memory(void **state) {
+    (void)state;
+    const soa_model *m = defined_model();
+    const size_t need = soa_work_size(m);
     soa_work *w = NULL;
-    soa_batch *b = NULL;
-    assert_true(need > 0 && need_batch > 0 && need + need_batch + size < sizeof memory);
-    expect("work_init", "too small", soa_work_init(m, rest, need - 1, &w), SOA_E_MEMORY);
-    expect("work_init", "misaligned", soa_work_init(m, rest + 32, need, &w), SOA_E_MEMORY);
+    assert_true(need > 0 && need + 32 < sizeof block);
+    expect("work_init", "too small", soa_work_init(m, block, need - 1, &w), SOA_E_MEMORY);
+    expect("work_init", "misaligned", soa_work_init(m, block + 32, need, &w), SOA_E_MEMORY);
     expect("work_init", "no memory", soa_work_init(m, NULL, need, &w), SOA_E_MEMORY);
-    expect("work_init", "no model", soa_work_init(NULL, rest, need, &w), SOA_E_ARGUMENT);
-    expect("work_init", "no work", soa_work_init(m, rest, need, NULL), SOA_E_ARGUMENT);
+    expect("work_init", "no model", soa_work_init(NULL, block, need, &w), SOA_E_ARGUMENT);
+    expect("work_init", "no work", soa_work_init(m, block, need, NULL), SOA_E_ARGUMENT);
     expect("work_create", "no model", soa_work_create(NULL, &w), SOA_E_ARGUMENT);
     expect("work_create", "no work", soa_work_create(m, NULL), SOA_E_ARGUMENT);
-    expect("batch_init", "too small", soa_batch_init(m, rest, need_batch - 1, &b), SOA_E_MEMORY);
-    expect("batch_init", "misaligned", soa_batch_init(m, rest + 32, need_batch, &b), SOA_E_MEMORY);
-    expect("batch_init", "no memory", soa_batch_init(m, NULL, need_batch, &b), SOA_E_MEMORY);
-    expect("batch_init", "no model", soa_batch_init(NULL, rest, need_batch, &b), SOA_E_ARGUMENT);
-    expect("batch_init", "no batch", soa_batch_init(m, rest, need_batch, NULL), SOA_E_ARGUMENT);
+    assert_null(w);
+    soa_model_free(m);
+}
+static void batch_memory(void **state) {
+    (void)state;
+    const soa_model *m = defined_model();
+    const size_t need = soa_batch_size(m);
+    soa_batch *b = NULL;
+    assert_true(need > 0 && need + 32 < sizeof block);
+    expect("batch_init", "too small", soa_batch_init(m, block, need - 1, &b), SOA_E_MEMORY);
+    expect("batch_init", "misaligned", soa_batch_init(m, block + 32, need, &b), SOA_E_MEMORY);
+    expect("batch_init", "no memory", soa_batch_init(m, NULL, need, &b), SOA_E_MEMORY);
+    expect("batch_init", "no model", soa_batch_init(NULL, block, need, &b), SOA_E_ARGUMENT);
+    expect("batch_init", "no batch", soa_batch_init(m, block, need, NULL), SOA_E_ARGUMENT);
     expect("batch_create", "no model", soa_batch_create(NULL, &b), SOA_E_ARGUMENT);
     expect("batch_create", "no batch", soa_batch_create(m, NULL), SOA_E_ARGUMENT);
-    assert_true(w == NULL && b == NULL);
-
+    assert_null(b);
+    soa_model_free(m);
+}
+static void bodies_and_frames(void **state) {
+    (void)state;
+    const soa_model *m = defined_model();
     soa_body_info info;
     soa_frame_info frame;
-    static const double down[3] = {0, 0, -1}, nan[3] = {0, NAN, 0};
-    const soa_model *copy = NULL;
     expect("body", "0", soa_model_body(m, 0, &info), SOA_E_ARGUMENT);
     expect("body", "past the last", soa_model_body(m, BODIES + 1, &info), SOA_E_ARGUMENT);
     expect("body", "no model", soa_model_body(NULL, 1, &info), SOA_E_ARGUMENT);
@@ -1353,6 +1373,17 @@ static void memory_and_pointers(void **state) {
            SOA_E_ARGUMENT);
     expect("frame_get", "no model", soa_model_frame(NULL, 0, &frame), SOA_E_ARGUMENT);
     expect("frame_get", "no info", soa_model_frame(m, 0, NULL), SOA_E_ARGUMENT);
+    expect("inertial_parameters", "NULL", soa_model_inertial_parameters(m, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_model_find_frame(m, "nobody"), -1);
+    assert_int_equal(soa_model_find_joint(m, "nobody"), -1);
+    assert_int_equal(soa_model_find_frame(NULL, "a"), -1);
+    assert_int_equal(soa_model_find_joint(m, NULL), -1);
+    soa_model_free(m);
+}
+static void copies(void **state) {
+    (void)state;
+    const soa_model *m = defined_model(), *copy = NULL;
+    static const double down[3] = {0, 0, -1}, nan[3] = {0, NAN, 0};
     expect("with_gravity", "NaN", soa_model_with_gravity(m, nan, &copy), SOA_E_NOT_FINITE);
     expect("with_gravity", "no model", soa_model_with_gravity(NULL, down, &copy), SOA_E_ARGUMENT);
     expect("with_gravity", "no gravity", soa_model_with_gravity(m, NULL, &copy), SOA_E_ARGUMENT);
@@ -1361,7 +1392,14 @@ static void memory_and_pointers(void **state) {
            SOA_E_ARGUMENT);
     expect("without", "no copy", soa_model_without_losses(m, SOA_FRICTION, NULL), SOA_E_ARGUMENT);
     expect("without", "no such loss", soa_model_without_losses(m, 4, &copy), SOA_E_ARGUMENT);
-    expect("inertial_parameters", "NULL", soa_model_inertial_parameters(m, NULL), SOA_E_ARGUMENT);
+    assert_null(copy);
+    soa_model_free(m);
+}
+static void saving_and_loading(void **state) {
+    (void)state;
+    const soa_model *m = defined_model(), *copy = NULL;
+    const size_t size = soa_model_bytes(m);
+    soa_report report;
     expect("save", "no path", soa_model_save(m, NULL, &report), SOA_E_ARGUMENT);
     expect("save", "no model", soa_model_save(NULL, "x", &report), SOA_E_ARGUMENT);
     expect("save", "no directory", soa_model_save(m, "/nonexistent/model.soam", &report),
@@ -1374,10 +1412,11 @@ static void memory_and_pointers(void **state) {
            SOA_E_ARGUMENT);
     expect("from_bytes", "no model", soa_model_from_bytes(m, size, NULL, &report), SOA_E_ARGUMENT);
     assert_null(copy);
-    assert_int_equal(soa_model_find_frame(m, "nobody"), -1);
-    assert_int_equal(soa_model_find_joint(m, "nobody"), -1);
-    assert_int_equal(soa_model_find_frame(NULL, "a"), -1);
-    assert_int_equal(soa_model_find_joint(m, NULL), -1);
+    soa_model_free(m);
+}
+/* NULLs and numbers without a name that do no harm. */
+static void harmless(void **state) {
+    (void)state;
     assert_int_equal(soa_work_size(NULL), 0);
     assert_int_equal(soa_batch_size(NULL), 0);
     assert_int_equal(soa_work_failed_body(NULL), -1);
@@ -1389,29 +1428,27 @@ static void memory_and_pointers(void **state) {
     for (int s = -1; s <= SOA_STATUS_COUNT; s++)
         assert_non_null(soa_status_text((soa_status)s));
     assert_non_null(soa_joint_type_name((soa_joint_type)99));
-
+}
+static void dh_chains(void **state) {
+    (void)state;
     soa_dh_row row = soa_dh_row_default(1, 0, 0);
-    soa_body_def dh_body;
-    soa_frame_def dh_frame;
+    soa_body_def body;
+    soa_frame_def frame;
     char names[SOA_DH_NAME];
-    expect("dh_chain", "no rows",
-           soa_dh_chain_append(&(soa_dh_chain_def){.count = 1, .prefix = "a"}, &dh_body, 0,
-                               &dh_frame, 0, names),
+    const soa_dh_chain_def good = {.rows = &row, .count = 1, .prefix = "a"};
+    soa_dh_chain_def chain = good;
+    expect("dh_chain", "no names", soa_dh_chain_append(&chain, &body, 0, &frame, 0, NULL),
            SOA_E_ARGUMENT);
-    expect("dh_chain", "parent to come",
-           soa_dh_chain_append(
-               &(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a", .parent = 1}, &dh_body,
-               0, &dh_frame, 0, names),
+    chain.rows = NULL;
+    expect("dh_chain", "no rows", soa_dh_chain_append(&chain, &body, 0, &frame, 0, names),
            SOA_E_ARGUMENT);
-    expect("dh_chain", "no names",
-           soa_dh_chain_append(&(soa_dh_chain_def){.rows = &row, .count = 1, .prefix = "a"},
-                               &dh_body, 0, &dh_frame, 0, NULL),
+    chain = good;
+    chain.parent = 1;
+    expect("dh_chain", "parent to come", soa_dh_chain_append(&chain, &body, 0, &frame, 0, names),
            SOA_E_ARGUMENT);
-    expect("dh_chain", "long prefix",
-           soa_dh_chain_append(
-               &(soa_dh_chain_def){
-                   .rows = &row, .count = 1, .prefix = "a prefix that is far too long to fit"},
-               &dh_body, 0, &dh_frame, 0, names),
+    chain = good;
+    chain.prefix = "a prefix that is far too long to fit";
+    expect("dh_chain", "long prefix", soa_dh_chain_append(&chain, &body, 0, &frame, 0, names),
            SOA_E_NAME);
 }
 
@@ -1538,7 +1575,14 @@ int main(void) {
                                        cmocka_unit_test(too_many_joints),
                                        cmocka_unit_test(ball_and_turn),
                                        cmocka_unit_test(definitions),
-                                       cmocka_unit_test(memory_and_pointers),
+                                       cmocka_unit_test(model_memory),
+                                       cmocka_unit_test(work_memory),
+                                       cmocka_unit_test(batch_memory),
+                                       cmocka_unit_test(bodies_and_frames),
+                                       cmocka_unit_test(copies),
+                                       cmocka_unit_test(saving_and_loading),
+                                       cmocka_unit_test(harmless),
+                                       cmocka_unit_test(dh_chains),
                                        cmocka_unit_test(empty_model),
                                        cmocka_unit_test(out_of_memory)};
     return cmocka_run_group_tests_name("bad_input", tests, NULL, NULL);

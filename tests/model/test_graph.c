@@ -108,97 +108,129 @@ static double frame_difference(const soa_frame *a, const soa_frame *b) {
 
 /* --- joints by themselves --------------------------------------------------------------------- */
 
-/* q, v, a of a joint out of the kinematics of a model that has it; the same joint turned round, in
- * a model of its own, must put the world where it was seen. */
+/* A model of one joint, at random coordinates. */
+typedef struct one_joint {
+    soa_body_def body;
+    const soa_model *m;
+    soa_work *w;
+    int nv;
+    double q[7], v[6], a[6];
+    long seed;
+} one_joint;
+static void model_of(const soa_body_def *body, const soa_model **m, soa_work **w) {
+    const soa_model_def def = soa_model_default("one", body, 1);
+    assert_int_equal(SOA_OK, soa_model_create(&def, m, NULL));
+    assert_int_equal(SOA_OK, soa_work_create(*m, w));
+}
+static one_joint open_joint(long seed) {
+    dice d = {(uint64_t)seed};
+    const soa_joint_type type = moving[seed % 8];
+    one_joint j = {.body = soa_body_default("b", 0, type), .nv = nv_of(type), .seed = seed};
+    j.body.joint = random_joint(&d, type);
+    j.body.placement = random_frame(&d);
+    j.body.mass = 1;
+    j.body.inertia[0] = j.body.inertia[1] = j.body.inertia[2] = 0.1;
+    model_of(&j.body, &j.m, &j.w);
+    assert_int_equal(j.nv, soa_model_nv(j.m));
+    roll_many(&d, -1.4, 1.4, 7, j.q);
+    roll_many(&d, -2, 2, 6, j.v);
+    roll_many(&d, -2, 2, 6, j.a);
+    if (type == SOA_HELICAL) j.q[0] *= 10; /* several turns */
+    assert_int_equal(SOA_OK, soa_q_normalise(j.m, j.q));
+    assert_int_equal(SOA_OK, soa_kinematics(j.m, j.w, j.q, j.v, j.a));
+    return j;
+}
+static void close_joint(one_joint *j) {
+    soa_work_free(j->w);
+    soa_model_free(j->m);
+}
+/* q, v and a of the joint, from the kinematics of its model */
+static void compare_coordinates(one_joint *j, worst_case *back) {
+    const soa_loop_def loop = {"b", 0, 1, j->body.placement, soa_frame_identity(), j->body.joint};
+    double q[7], v[6], a[6], off[6];
+    assert_int_equal(SOA_OK, soa_loop_coordinates(j->m, j->w, &loop, q, v, a));
+    /* the quaternion has two signs */
+    assert_int_equal(SOA_OK, soa_q_difference(j->m, j->q, q, off));
+    for (int i = 0; i < j->nv; ++i)
+        note(back, fabs(off[i]), j->seed);
+    note(back, relative(v, j->v, (size_t)j->nv), j->seed);
+    note(back, relative(a, j->a, (size_t)j->nv), j->seed);
+    assert_int_equal(SOA_OK, soa_loop_coordinates(j->m, j->w, &loop, q, NULL, NULL));
+}
+/* Joints about and along one axis keep their coordinates, a universal one exchanges them. */
+static void compare_reversed_coordinates(const one_joint *j, const double *q, const double *v,
+                                         worst_case *same) {
+    const soa_joint_type type = j->body.joint.type;
+    if (nv_of(type) == 1 || type == SOA_CYLINDRICAL) {
+        for (int i = 0; i < j->nv; ++i) {
+            note(same, fabs(q[i] - j->q[i]), j->seed);
+            note(same, fabs(v[i] - j->v[i]), j->seed);
+        }
+    }
+    if (type == SOA_UNIVERSAL) {
+        for (int i = 0; i < 2; ++i) {
+            note(same, fabs(q[i] - j->q[1 - i]), j->seed);
+            note(same, fabs(v[i] - j->v[1 - i]), j->seed);
+        }
+    }
+}
+/* Pose, velocity and acceleration of the world seen from the link, at the joint's place in the
+ * world. The world is at rest: the rate of -phi*(X) V1 is -phi*(X) A1 + V x phi*(X) V1, and V x V
+ * is 0. */
+static void world_from_link(one_joint *j, soa_frame *X, double V[6], double A[6]) {
+    soa_frame pose;
+    soa_pose(j->m, j->w, 1, &pose);
+    const soa_frame out = soa_frame_inverse(&pose);
+    *X = soa_frame_compose(&out, &j->body.placement);
+    soa_velocity(j->m, j->w, 1, SOA_AXES_BODY, V);
+    soa_acceleration_spatial(j->m, j->w, 1, SOA_AXES_BODY, A);
+    soa_frame_motion_to_child(X, V, V);
+    soa_frame_motion_to_child(X, A, A);
+    for (int i = 0; i < 6; ++i) {
+        V[i] = -V[i];
+        A[i] = -A[i];
+    }
+}
+/* The same joint turned round, in a separate model: the link carries the world. */
+static void compare_reversed(one_joint *j, worst_case *turned, worst_case *same) {
+    soa_body_def round = j->body;
+    double q[7], v[6], a[6], V[6], A[6], V1[6], A1[6];
+    assert_int_equal(SOA_OK, soa_joint_reverse(&j->body.joint, &round.joint));
+    round.placement = soa_frame_identity();
+    const soa_loop_def seen = {"r", 1, 0, soa_frame_identity(), j->body.placement, round.joint};
+    assert_int_equal(SOA_OK, soa_loop_coordinates(j->m, j->w, &seen, q, v, a));
+    compare_reversed_coordinates(j, q, v, same);
+
+    soa_frame X, pose;
+    const soa_model *m = NULL;
+    soa_work *w = NULL;
+    world_from_link(j, &X, V, A);
+    model_of(&round, &m, &w);
+    assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, a));
+    soa_pose(m, w, 1, &pose);
+    soa_velocity(m, w, 1, SOA_AXES_BODY, V1);
+    soa_acceleration_spatial(m, w, 1, SOA_AXES_BODY, A1);
+    note(turned, frame_difference(&pose, &X), j->seed);
+    note(turned, relative(V1, V, 6), j->seed);
+    note(turned, relative(A1, A, 6), j->seed);
+    soa_work_free(w);
+    soa_model_free(m);
+}
 static void joint_maps(void **unused) {
     (void)unused;
     worst_case back = {0}, turned = {0}, same = {0};
     for (long seed = first_seed(); seed < first_seed() + 400; ++seed) {
-        dice d = {(uint64_t)seed};
-        const soa_joint_type type = moving[seed % 8];
-        soa_body_def body = soa_body_default("b", 0, type);
-        body.joint = random_joint(&d, type);
-        body.placement = random_frame(&d);
-        body.mass = 1;
-        body.inertia[0] = body.inertia[1] = body.inertia[2] = 0.1;
-        const soa_model_def def = soa_model_default("one", &body, 1);
-        const soa_model *m = NULL;
-        soa_work *w = NULL;
-        assert_int_equal(SOA_OK, soa_model_create(&def, &m, NULL));
-        assert_int_equal(SOA_OK, soa_work_create(m, &w));
-        double q[7], v[6], a[6], q2[7], v2[6], a2[6];
-        roll_many(&d, -1.4, 1.4, 7, q);
-        roll_many(&d, -2, 2, 6, v);
-        roll_many(&d, -2, 2, 6, a);
-        if (type == SOA_HELICAL) q[0] *= 10; /* several turns */
-        assert_int_equal(SOA_OK, soa_q_normalise(m, q));
-        assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, a));
-        const soa_loop_def loop = {"b", 0, 1, body.placement, soa_frame_identity(), body.joint};
-        assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &loop, q2, v2, a2));
-        double off[6];
-        /* the quaternion has two signs */
-        assert_int_equal(SOA_OK, soa_q_difference(m, q, q2, off));
-        for (int i = 0; i < soa_model_nv(m); ++i)
-            note(&back, fabs(off[i]), seed);
-        note(&back, relative(v2, v, (size_t)soa_model_nv(m)), seed);
-        note(&back, relative(a2, a, (size_t)soa_model_nv(m)), seed);
-        assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &loop, q2, NULL, NULL));
-
-        /* the world carried by the link */
-        soa_body_def round = body;
-        assert_int_equal(SOA_OK, soa_joint_reverse(&body.joint, &round.joint));
-        round.placement = soa_frame_identity();
-        const soa_loop_def seen = {"r", 1, 0, soa_frame_identity(), body.placement, round.joint};
-        assert_int_equal(SOA_OK, soa_loop_coordinates(m, w, &seen, q2, v2, a2));
-        if (nv_of(type) == 1 || type == SOA_CYLINDRICAL) {
-            for (int i = 0; i < soa_model_nv(m); ++i) {
-                note(&same, fabs(q2[i] - q[i]), seed);
-                note(&same, fabs(v2[i] - v[i]), seed);
-            }
-        }
-        if (type == SOA_UNIVERSAL) {
-            for (int i = 0; i < 2; ++i) {
-                note(&same, fabs(q2[i] - q[1 - i]), seed);
-                note(&same, fabs(v2[i] - v[1 - i]), seed);
-            }
-        }
-        soa_frame pose;
-        double V[6], A[6], V1[6], A1[6], turn[6];
-        soa_pose(m, w, 1, &pose);
-        const soa_frame out = soa_frame_inverse(&pose),
-                        X = soa_frame_compose(&out, &body.placement);
-        soa_velocity(m, w, 1, SOA_AXES_BODY, V);
-        soa_acceleration_spatial(m, w, 1, SOA_AXES_BODY, A);
-        soa_frame_motion_to_child(&X, V, V);
-        soa_frame_motion_to_child(&X, A, A); /* of the link, where the joint is in the world */
-        for (int i = 0; i < 6; ++i) {
-            V[i] = -V[i];
-            A[i] = -A[i];
-        }
-        /* the world stands still: the rate of -phi*(X) V1 is -phi*(X) A1 + V x phi*(X) V1 = that, V
-         * x V = 0 */
-        (void)turn;
-        const soa_model_def other_def = soa_model_default("round", &round, 1);
-        const soa_model *other = NULL;
-        soa_work *w2 = NULL;
-        assert_int_equal(SOA_OK, soa_model_create(&other_def, &other, NULL));
-        assert_int_equal(SOA_OK, soa_work_create(other, &w2));
-        assert_int_equal(SOA_OK, soa_kinematics(other, w2, q2, v2, a2));
-        soa_pose(other, w2, 1, &pose);
-        soa_velocity(other, w2, 1, SOA_AXES_BODY, V1);
-        soa_acceleration_spatial(other, w2, 1, SOA_AXES_BODY, A1);
-        note(&turned, frame_difference(&pose, &X), seed);
-        note(&turned, relative(V1, V, 6), seed);
-        note(&turned, relative(A1, A, 6), seed);
-        soa_work_free(w2);
-        soa_model_free(other);
-        soa_work_free(w);
-        soa_model_free(m);
+        one_joint j = open_joint(seed);
+        compare_coordinates(&j, &back);
+        compare_reversed(&j, &turned, &same);
+        close_joint(&j);
     }
     conclude("coordinates out of motion", &back, 1e-12);
     conclude("joints turned round: motion", &turned, 1e-12);
     conclude("joints turned round: coordinates", &same, 1e-12);
-
+}
+static void joints_refused(void **unused) {
+    (void)unused;
     soa_joint_def j = soa_joint_default(SOA_PLANAR), out;
     j.damping = 1;
     assert_int_equal(SOA_E_JOINT, soa_joint_reverse(&j, &out));
@@ -446,6 +478,12 @@ static void random_cuts(graph *g, dice *d) {
     }
 }
 
+/* Items are numbered: bodies, then terminating links, then connectors. */
+static soa_item_kind kind_of(int i, int bodies, int loops) {
+    if (i <= bodies) return SOA_ITEM_SUCCESSOR;
+    if (i <= bodies + loops) return SOA_ITEM_TERMINATING;
+    return SOA_ITEM_CONNECTOR;
+}
 /* The products of WD89 (8), (9): both ways to a cut joint meet; every item has its place. */
 static void check_binary(machine *k, worst_case *closure, long seed) {
     static soa_binary_item item[8 * ROOM];
@@ -462,9 +500,7 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
     for (int i = 1; i < count; ++i) {
         const soa_binary_item *t = item + i, *up = item + t->predecessor;
         assert_true(t->predecessor >= 0 && t->predecessor < count);
-        assert_int_equal(t->kind, i <= bodies           ? SOA_ITEM_SUCCESSOR
-                                  : i <= bodies + loops ? SOA_ITEM_TERMINATING
-                                                        : SOA_ITEM_CONNECTOR);
+        assert_int_equal(t->kind, kind_of(i, bodies, loops));
         if (t->kind == SOA_ITEM_CONNECTOR)
             assert_int_equal(up->connector, i);
         else
@@ -521,152 +557,203 @@ static void check_binary(machine *k, worst_case *closure, long seed) {
     }
 }
 
+typedef struct cut_counts {
+    long refused, mobile, redundant, bad_condition; /* graphs */
+    long compared;                                  /* trees */
+    long reversed;                                  /* joints */
+    long springs, rotors, exact, ratios;            /* on cut joints */
+} cut_counts;
+typedef struct cut_errors {
+    worst_case joints, links, closed, start;
+} cut_errors;
+/* Accelerations of a graph's links (in world axes) and joints. */
+typedef struct accelerations {
+    double link[LINKS + 1][6], joint[JOINTS][6];
+    double size; /* largest of the links', at least 1e-3 */
+    int mobility;
+} accelerations;
+
+static void count_cut(const machine *k, const graph *g, cut_counts *n) {
+    for (int j = 0; j < g->def.joint_count; ++j) {
+        const soa_joint_def *joint = &g->joints[j].joint;
+        const int cut = k->tree->joints[j].loop >= 0;
+        n->springs += cut && joint->stiffness > 0;
+        n->rotors += cut && joint->rotor_inertia > 0;
+        n->exact += cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
+    }
+}
+/* The graph's chosen tree with a random velocity that its loops allow; 0 if there is none. */
+static int open_first(machine *k, graph *g, dice *d, long seed, cut_counts *n) {
+    double error[2];
+    if (!build(k, g)) return 0;
+    if (!add_loops(k, g)) {
+        release(k);
+        return 0;
+    }
+    count_cut(k, g, n);
+    set_state(k, g, NULL, d);
+    const soa_status s = soa_closed_project(k->c, k->w, 0, k->q, k->v, error);
+    if (s)
+        fail_msg("seed %ld: projection: %s (%g %g)", seed, soa_status_text(s), error[0], error[1]);
+    assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, NULL));
+    set_state(k, g, k, NULL); /* its own velocities */
+    return 1;
+}
+/* The same graph with other joints cut (every one, or random ones), in the state of the first; 0 if
+ * none of thirty random choices can be built. */
+static int open_other(machine *k, graph *g, int every, machine *first, dice *d, cut_counts *n) {
+    enum { TRIES = 30 };
+    int tries = 0, built = 0;
+    for (int j = 0; j < g->def.joint_count; ++j)
+        g->joints[j].use = every ? SOA_EDGE_CUT : SOA_EDGE_ANY;
+    while (!built && tries++ < TRIES) {
+        if (!every) random_cuts(g, d);
+        built = build(k, g);
+    }
+    if (!built) return 0;
+    if (!add_loops(k, g)) {
+        release(k);
+        return 0;
+    }
+    count_cut(k, g, n);
+    n->ratios += k->tree->ratio_count;
+    assert_int_equal(SOA_OK, soa_kinematics(first->m, first->w, first->q, first->v, NULL));
+    set_state(k, g, first, NULL);
+    return 1;
+}
+/* Loops are closed, in position and velocity. */
+static void check_start(machine *k, long seed, cut_errors *e) {
+    double rows[6 * JOINTS], rate[6 * JOINTS];
+    assert_int_equal(SOA_OK,
+                     soa_constraints_evaluate(k->c, k->w, &(soa_input){.q = k->q, .v = k->v}, rows,
+                                              rate, NULL, NULL));
+    for (int r = 0; r < soa_constraints_row_count(k->c); ++r) {
+        note(&e->start, fabs(rows[r]), seed);
+        note(&e->start, fabs(rate[r]), seed);
+    }
+}
+/* qdd of the tree, by one of the four methods; 0 where the loops are too near a singularity. */
+static int solve(machine *k, const graph *g, long seed, int variant, soa_closed_report *report) {
+    soa_wrench wrench = g->wrench;
+    wrench.frame = k->tree->link[g->wrench.frame];
+    const soa_input input = {
+        .q = k->q, .v = k->v, .tau = k->tau, .wrenches = &wrench, .wrench_count = 1};
+    soa_closed_options by = soa_closed_options_default();
+    by.method = (soa_closed_method)((seed + variant) % 4);
+    const soa_status s = soa_closed_fd(k->c, k->w, &by, &input, k->qdd, NULL, report);
+    if (report->condition > 1e8 || s == SOA_E_SINGULAR) return 0;
+    if (s)
+        fail_msg("seed %ld variant %d: %s (%s; rank %d of %d, condition %g, residual "
+                 "%g, nv %d)",
+                 seed, variant, soa_status_text(s), report->text, report->rank, report->rows,
+                 report->condition, report->residual, soa_model_nv(k->m));
+    return 1;
+}
+static void read_accelerations(machine *k, const graph *g, accelerations *a) {
+    double q[7], v[6];
+    assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, k->qdd));
+    a->size = 1e-3;
+    for (int l = 1; l <= g->def.link_count; ++l) {
+        soa_acceleration_spatial(k->m, k->w, k->tree->link[l], SOA_AXES_WORLD, a->link[l]);
+        for (int i = 0; i < 6; ++i)
+            a->size = fmax(a->size, fabs(a->link[l][i]));
+    }
+    for (int j = 0; j < g->def.joint_count; ++j) {
+        const soa_loop_def seen = joint_in(k, g, j);
+        assert_int_equal(SOA_OK, soa_loop_coordinates(k->m, k->w, &seen, q, v, a->joint[j]));
+    }
+}
+static void compare_accelerations(const graph *g, const accelerations *got,
+                                  const accelerations *want, long seed, cut_errors *e) {
+    for (int l = 1; l <= g->def.link_count; ++l)
+        for (int i = 0; i < 6; ++i)
+            note(&e->links, fabs(got->link[l][i] - want->link[l][i]) / want->size, seed);
+    for (int j = 0; j < g->def.joint_count; ++j)
+        for (int i = 0; i < nv_of(g->joints[j].joint.type); ++i)
+            note(&e->joints, fabs(got->joint[j][i] - want->joint[j][i]) / want->size, seed);
+}
+/* One tree: variant 0 sets the reference, later ones are compared with it. 0: near a singularity */
+static int compare_tree(machine *k, const graph *g, long seed, int variant, accelerations *first,
+                        cut_counts *n, cut_errors *e) {
+    soa_closed_report report;
+    accelerations found = {0};
+    for (int j = 0; j < g->def.joint_count; ++j)
+        n->reversed += k->tree->joints[j].reversed;
+    check_start(k, seed, e);
+    check_binary(k, &e->closed, seed);
+    if (!solve(k, g, seed, variant, &report)) {
+        ++n->bad_condition;
+        return 0;
+    }
+    const int mobility = soa_model_nv(k->m) - report.rank;
+    read_accelerations(k, g, &found);
+    if (variant) {
+        assert_int_equal(first->mobility, mobility);
+        compare_accelerations(g, &found, first, seed, e);
+    } else {
+        *first = found;
+        first->mobility = mobility;
+        n->mobile += mobility > 0;
+        n->redundant += report.redundant > 0;
+    }
+    ++n->compared;
+    return 1;
+}
+static void compare_cuts(long seed, cut_counts *n, cut_errors *e) {
+    enum { VARIANTS = 4 }; /* the chosen tree, two random ones, all joints cut */
+    dice d = {(uint64_t)seed};
+    graph g;
+    machine one, other;
+    accelerations first = {0};
+    make_graph(&g, &d);
+    if (!open_first(&one, &g, &d, seed, n)) {
+        ++n->refused;
+        return;
+    }
+    int usable = compare_tree(&one, &g, seed, 0, &first, n, e);
+    for (int variant = 1; variant < VARIANTS && usable; ++variant) {
+        if (!open_other(&other, &g, variant == VARIANTS - 1, &one, &d, n)) continue;
+        usable = compare_tree(&other, &g, seed, variant, &first, n, e);
+        release(&other);
+    }
+    release(&one);
+}
 static void any_cut(void **unused) {
     (void)unused;
-    worst_case joints = {0}, links = {0}, closed = {0}, start = {0};
     const long cases = getenv("SOA_GRAPHS") ? strtol(getenv("SOA_GRAPHS"), NULL, 10) : 1000;
-    long bad_condition = 0, reversed = 0, compared = 0, mobile = 0, redundant = 0;
-    long refused = 0, springs = 0, rotors = 0, exact = 0, ratios = 0;
-    for (long seed = first_seed(); seed < first_seed() + cases; ++seed) {
-        dice d = {(uint64_t)seed};
-        graph g;
-        make_graph(&g, &d);
-        machine one, other;
-        if (!build(&one, &g)) {
-            ++refused;
-            continue;
-        }
-        if (!add_loops(&one, &g)) {
-            release(&one);
-            ++refused;
-            continue;
-        }
-        for (int j = 0; j < g.def.joint_count; ++j) {
-            const soa_joint_def *joint = &g.joints[j].joint;
-            const int cut = one.tree->joints[j].loop >= 0;
-            springs += cut && joint->stiffness > 0;
-            rotors += cut && joint->rotor_inertia > 0;
-            exact += cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
-        }
-        set_state(&one, &g, NULL, &d);
-        double error[2];
-        soa_status s = soa_closed_project(one.c, one.w, 0, one.q, one.v, error);
-        if (s)
-            fail_msg("seed %ld: projection: %s (%g %g)", seed, soa_status_text(s), error[0],
-                     error[1]);
-        double ref_a[JOINTS][6], ref_A[LINKS + 1][6], size = 1e-3, q[7], v[6];
-        int mobility = 0, usable = 1;
-        for (int variant = 0; variant < 4 && usable; ++variant) {
-            machine *k = variant ? &other : &one;
-            if (variant) {
-                for (int j = 0; j < g.def.joint_count; ++j)
-                    g.joints[j].use = variant == 3 ? SOA_EDGE_CUT : SOA_EDGE_ANY;
-                int tries = 0, built = 0;
-                while (!built && tries++ < 30) {
-                    if (variant < 3) random_cuts(&g, &d);
-                    built = build(k, &g);
-                }
-                if (!built) continue;
-                if (!add_loops(k, &g)) {
-                    release(k);
-                    continue;
-                }
-                for (int j = 0; j < g.def.joint_count; ++j) {
-                    const soa_joint_def *joint = &g.joints[j].joint;
-                    const int cut = k->tree->joints[j].loop >= 0;
-                    springs += cut && joint->stiffness > 0;
-                    rotors += cut && joint->rotor_inertia > 0;
-                    exact +=
-                        cut && joint->rotor_inertia > 0 && joint->rotor_model == SOA_ROTOR_EXACT;
-                }
-                ratios += k->tree->ratio_count;
-                assert_int_equal(SOA_OK, soa_kinematics(one.m, one.w, one.q, one.v, NULL));
-                set_state(k, &g, &one, NULL);
-            } else {
-                assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, NULL));
-                set_state(k, &g, k, NULL); /* its own velocities */
-            }
-            for (int j = 0; j < g.def.joint_count; ++j)
-                reversed += k->tree->joints[j].reversed;
-            soa_wrench wrench = g.wrench;
-            wrench.frame = k->tree->link[g.wrench.frame];
-            double rows_g[6 * JOINTS], rate[6 * JOINTS];
-            assert_int_equal(SOA_OK, soa_constraints_evaluate(k->c, k->w,
-                                                              &(soa_input){.q = k->q, .v = k->v},
-                                                              rows_g, rate, NULL, NULL));
-            for (int r = 0; r < soa_constraints_row_count(k->c); ++r) {
-                note(&start, fabs(rows_g[r]), seed);
-                note(&start, fabs(rate[r]), seed);
-            }
-            check_binary(k, &closed, seed);
-            soa_closed_report report;
-            soa_closed_options by = soa_closed_options_default();
-            by.method = (soa_closed_method)((seed + variant) % 4);
-            s = soa_closed_fd(
-                k->c, k->w, &by,
-                &(soa_input){
-                    .q = k->q, .v = k->v, .tau = k->tau, .wrenches = &wrench, .wrench_count = 1},
-                k->qdd, NULL, &report);
-            if (report.condition > 1e8 || s == SOA_E_SINGULAR) {
-                usable = 0;
-                ++bad_condition;
-            } else {
-                if (s)
-                    fail_msg("seed %ld variant %d: %s (%s; rank %d of %d, condition %g, residual "
-                             "%g, nv %d)",
-                             seed, variant, soa_status_text(s), report.text, report.rank,
-                             report.rows, report.condition, report.residual, soa_model_nv(k->m));
-                if (!variant) {
-                    mobility = soa_model_nv(k->m) - report.rank;
-                    mobile += mobility > 0;
-                    redundant += report.redundant > 0;
-                }
-                assert_int_equal(mobility, soa_model_nv(k->m) - report.rank);
-                assert_int_equal(SOA_OK, soa_kinematics(k->m, k->w, k->q, k->v, k->qdd));
-                for (int l = 1; l <= g.def.link_count; ++l) {
-                    double A[6];
-                    soa_acceleration_spatial(k->m, k->w, k->tree->link[l], SOA_AXES_WORLD, A);
-                    for (int i = 0; i < 6 && !variant; ++i)
-                        size = fmax(size, fabs(A[i]));
-                    if (!variant) memcpy(ref_A[l], A, sizeof A);
-                    for (int i = 0; i < 6 && variant; ++i)
-                        note(&links, fabs(A[i] - ref_A[l][i]) / size, seed);
-                }
-                for (int j = 0; j < g.def.joint_count; ++j) {
-                    const soa_loop_def seen = joint_in(k, &g, j);
-                    double a[6];
-                    assert_int_equal(SOA_OK, soa_loop_coordinates(k->m, k->w, &seen, q, v, a));
-                    if (!variant) memcpy(ref_a[j], a, sizeof a);
-                    for (int i = 0; i < nv_of(g.joints[j].joint.type) && variant; ++i)
-                        note(&joints, fabs(a[i] - ref_a[j][i]) / size, seed);
-                }
-                ++compared;
-            }
-            if (variant) release(k);
-        }
-        release(&one);
-    }
+    cut_counts n = {0};
+    cut_errors e = {0};
+    for (long seed = first_seed(); seed < first_seed() + cases; ++seed)
+        compare_cuts(seed, &n, &e);
     printf("  %ld graphs from seed %ld: %ld can move, %ld have redundant loops; %ld trees "
            "compared, %ld joints turned "
            "round, %ld graphs too near a singularity\n",
-           cases, first_seed(), mobile, redundant, compared, reversed, bad_condition);
+           cases, first_seed(), n.mobile, n.redundant, n.compared, n.reversed, n.bad_condition);
     printf("  on cut joints: %ld springs, %ld rotors (%ld exact), %ld mimic; %ld graphs refused\n",
-           springs, rotors, exact, ratios, refused);
-    conclude("start: loops closed, in position and velocity", &start, 1e-9);
-    conclude("both ways round a loop, by the binary tree", &closed, 1e-12);
-    conclude("accelerations of links, other cuts", &links, 1e-9);
-    conclude("accelerations of joints, other cuts", &joints, 1e-9);
-    assert_true(mobile * 4 > cases && bad_condition * 10 < cases && reversed > cases &&
-                refused * 10 < cases);
-    assert_true(springs > cases && rotors > cases && exact * 4 > cases && ratios * 20 > cases);
+           n.springs, n.rotors, n.exact, n.ratios, n.refused);
+    conclude("start: loops closed, in position and velocity", &e.start, 1e-9);
+    conclude("both ways round a loop, by the binary tree", &e.closed, 1e-12);
+    conclude("accelerations of links, other cuts", &e.links, 1e-9);
+    conclude("accelerations of joints, other cuts", &e.joints, 1e-9);
+    assert_true(n.mobile * 4 > cases && n.bad_condition * 10 < cases && n.reversed > cases &&
+                n.refused * 10 < cases);
+    assert_true(n.springs > cases && n.rotors > cases && n.exact * 4 > cases &&
+                n.ratios * 20 > cases);
 }
 
 /* --- WD89's Figure 1 -------------------------------------------------------------------------- */
 
 /* Links and joints as in the paper, joints 8 and 9 at its arrows; planar, dimensions of our own:
  * places in the plane z = 0 at q = 0. */
-static void wd89_figure_1(void **unused) {
-    (void)unused;
+typedef struct figure {
+    soa_linkage_tree *t;
+    const soa_model *m;
+    soa_work *w;
+    double q[7], v[7];
+    soa_binary_item item[14];
+} figure;
+static const char *const figure_names[9] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
+static soa_linkage_tree *span_figure(void) {
     static const struct {
         int from, to;
         double at[2];
@@ -675,10 +762,9 @@ static void wd89_figure_1(void **unused) {
                   {6, 7, {2.3, 1}},  {5, 1, {-0.2, 0.7}}, {7, 2, {0.7, 1.3}}};
     soa_link_def link[7];
     soa_edge_def edge[9];
-    static const char *const names[9] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
     double at[8][2] = {{0, 0}}; /* link frames at the joints that carry them */
     for (int i = 0; i < 7; ++i) {
-        link[i] = soa_link_default(names[i]);
+        link[i] = soa_link_default(figure_names[i]);
         link[i].mass = 1 + 0.1 * i;
         link[i].com[0] = 0.1;
         link[i].com[1] = 0.4;
@@ -688,7 +774,7 @@ static void wd89_figure_1(void **unused) {
         memcpy(at[i + 1], joint[i].at, sizeof at[0]);
     }
     for (int i = 0; i < 9; ++i) {
-        edge[i] = soa_edge_default(names[i], joint[i].from, joint[i].to, SOA_REVOLUTE);
+        edge[i] = soa_edge_default(figure_names[i], joint[i].from, joint[i].to, SOA_REVOLUTE);
         for (int j = 0; j < 2; ++j) {
             edge[i].place1.p[j] = joint[i].at[j] - at[joint[i].from][j];
             edge[i].place2.p[j] = joint[i].at[j] - at[joint[i].to][j];
@@ -699,253 +785,302 @@ static void wd89_figure_1(void **unused) {
     def.gravity[2] = 0;
     soa_linkage_tree *t = NULL;
     soa_report report;
-    const soa_model *m = NULL;
-    soa_work *w = NULL;
-    soa_constraints *c = NULL;
     if (soa_linkage_span(&def, &t, &report)) fail_msg("%s", report.text);
-    assert_int_equal(2, t->loop_count); /* chosen without help: the arrows of the figure */
-    assert_string_equal("8", t->loops[0].name);
-    assert_string_equal("9", t->loops[1].name);
-    assert_int_equal(0, t->floating);
-    assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
-    assert_int_equal(7, soa_model_nv(m));
-    soa_body_info b;
+    return t;
+}
+/* Chosen without help: the arrows of the figure are cut. "The descendants of link 1 are links 2 and
+ * 3", 0 has three: 1, 6 and 4 */
+static void check_figure_tree(const figure *f) {
     static const int predecessor[8] = {-1, 0, 1, 2, 0, 4, 0, 6};
-    /* "the descendants of link 1 are links 2 and 3", 0 has three: 1, 6 and 4 */
+    assert_int_equal(2, f->t->loop_count);
+    assert_string_equal("8", f->t->loops[0].name);
+    assert_string_equal("9", f->t->loops[1].name);
+    assert_int_equal(0, f->t->floating);
+    assert_int_equal(7, soa_model_nv(f->m));
     for (int i = 1; i <= 7; ++i) {
-        soa_model_body(m, i, &b);
-        assert_string_equal(names[i - 1], b.link);
-        assert_string_equal(names[i - 1], b.joint);
+        soa_body_info b;
+        soa_model_body(f->m, i, &b);
+        assert_string_equal(figure_names[i - 1], b.link);
+        assert_string_equal(figure_names[i - 1], b.joint);
         assert_int_equal(predecessor[i], b.parent);
     }
-    /* the binary tree of Figure 1(b): 7 successor, 2 terminating links, 4 connectors */
-    soa_binary_item item[14];
-    int count = 0;
-    assert_int_equal(SOA_OK, soa_model_binary_tree(m, t->loops, 2, item, 14, &count));
+}
+/* The binary tree of Figure 1(b): 7 successor, 2 terminating links, 4 connectors. Ours number the
+ * connectors of 0 by the links they lead to (the paper's 10 leads to 6 and 11 to 4), and those of
+ * the loops' ends by loop (its 13 is our 12). */
+static void check_figure_binary(figure *f) {
+    static const int expected[14][2] = {{1, 10}, {2, 12}, {3, 13}, {0, 0},  {5, 0}, {8, 0}, {7, 0},
+                                        {9, 0},  {0, 0},  {0, 0},  {4, 11}, {6, 0}, {0, 0}, {0, 0}};
+    int count = 0, down[14][2];
+    assert_int_equal(SOA_OK, soa_model_binary_tree(f->m, f->t->loops, 2, f->item, 14, &count));
     assert_int_equal(14, count);
-    int down[14][2];
     for (int i = 0; i < 14; ++i) {
-        down[i][0] = item[i].successor;
-        down[i][1] = item[i].connector;
+        down[i][0] = f->item[i].successor;
+        down[i][1] = f->item[i].connector;
     }
-    const int expected[14][2] = {{1, 10}, {2, 12}, {3, 13}, {0, 0},  {5, 0}, {8, 0}, {7, 0},
-                                 {9, 0},  {0, 0},  {0, 0},  {4, 11}, {6, 0}, {0, 0}, {0, 0}};
-    /* ours number the connectors of 0 by the links they lead to (the paper's 10 leads to 6 and 11
-     * to 4), and those of the loops' ends by loop (its 13 is our 12) */
     assert_memory_equal(expected, down, sizeof down);
-    assert_int_equal(0, item[12].loop);
-    assert_int_equal(1, item[13].loop);
+    assert_int_equal(0, f->item[12].loop);
+    assert_int_equal(1, f->item[13].loop);
     for (int i = 10; i < 14; ++i)
-        assert_int_equal(SOA_ITEM_CONNECTOR, item[i].kind);
-
-    /* mobility from the rank: 7 - 4 = 3, six of the ten rows being redundant in the plane */
-    assert_int_equal(SOA_OK, soa_work_create(m, &w));
-    const soa_constraint_capacity room = {5, 20, 1};
-    assert_int_equal(SOA_OK, soa_constraints_create(m, &room, &c));
-    for (int k = 0; k < 2; ++k) {
-        const soa_constraint_def loop = soa_constraint_from_loop(t->loops + k);
-        assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, &report));
-    }
-    double q[7] = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.1}, v[7] = {1, -1, 2, 0.5, 0.3, -0.7, 0.2},
-           qdd[7];
-    assert_int_equal(SOA_OK, soa_closed_assemble(c, w, 0, NULL, q, &report));
-    assert_int_equal(SOA_OK, soa_closed_project(c, w, 0, q, v, NULL));
-    soa_closed_report closed;
-    assert_int_equal(SOA_OK,
-                     soa_closed_fd(c, w, NULL, &(soa_input){.q = q, .v = v}, qdd, NULL, &closed));
-    assert_int_equal(10, closed.rows);
-    assert_int_equal(4, closed.rank);
-    assert_int_equal(3, soa_model_nv(m) - closed.rank);
-    assert_int_equal(6, closed.redundant);
-    /* joints 5, 7 and 3 are primary: held, nothing moves */
+        assert_int_equal(SOA_ITEM_CONNECTOR, f->item[i].kind);
+}
+/* Joints 5, 7 and 3 are primary: held, nothing moves. */
+static void check_primary_joints(figure *f, soa_constraints *c) {
     static const int primary[3] = {5, 7, 3};
+    double qdd[7];
+    soa_report report;
+    soa_closed_report closed;
     for (int k = 0; k < 3; ++k) {
         soa_constraint_def hold = soa_constraint_default(SOA_RATIO, 0, 0);
         hold.coordinate[0] = primary[k];
         hold.coefficient[0] = 1;
-        hold.value = q[primary[k] - 1];
+        hold.value = f->q[primary[k] - 1];
         assert_int_equal(SOA_OK, soa_constraints_add(c, &hold, NULL, &report));
     }
-    assert_int_equal(SOA_OK, soa_closed_fd(c, w, NULL, &(soa_input){.q = q}, qdd, NULL, &closed));
+    assert_int_equal(SOA_OK,
+                     soa_closed_fd(c, f->w, NULL, &(soa_input){.q = f->q}, qdd, NULL, &closed));
     assert_int_equal(7, closed.rank);
     for (int i = 0; i < 7; ++i)
         assert_true(fabs(qdd[i]) < 1e-9);
     for (int k = 2; k < 5; ++k)
         assert_int_equal(SOA_OK, soa_constraints_remove(c, k));
-
-    /* (8) and (9), product by product: T_01 T_1,12 = T_0,10 T_10,4 T_45 T_58, T_01 T_12 T_2,13 =
-     *     T_0,11 T_11,6 T_67 T_79 */
-    double angle[10];
-    assert_int_equal(SOA_OK, soa_kinematics(m, w, q, v, NULL));
-    for (int i = 1; i <= 7; ++i)
-        angle[i] = q[i - 1];
-    for (int k = 0; k < 2; ++k)
-        assert_int_equal(SOA_OK,
-                         soa_loop_coordinates(m, w, t->loops + k, &angle[8 + k], NULL, NULL));
+}
+/* Mobility from the rank: 7 - 4 = 3, six of the ten rows being redundant in the plane. Leaves q and
+ * v closed. */
+static void check_figure_mobility(figure *f) {
+    const soa_constraint_capacity room = {5, 20, 1};
+    soa_constraints *c = NULL;
+    double qdd[7];
+    soa_report report;
+    soa_closed_report closed;
+    assert_int_equal(SOA_OK, soa_constraints_create(f->m, &room, &c));
+    for (int k = 0; k < 2; ++k) {
+        const soa_constraint_def loop = soa_constraint_from_loop(f->t->loops + k);
+        assert_int_equal(SOA_OK, soa_constraints_add(c, &loop, NULL, &report));
+    }
+    assert_int_equal(SOA_OK, soa_closed_assemble(c, f->w, 0, NULL, f->q, &report));
+    assert_int_equal(SOA_OK, soa_closed_project(c, f->w, 0, f->q, f->v, NULL));
+    assert_int_equal(SOA_OK, soa_closed_fd(c, f->w, NULL, &(soa_input){.q = f->q, .v = f->v}, qdd,
+                                           NULL, &closed));
+    assert_int_equal(10, closed.rows);
+    assert_int_equal(4, closed.rank);
+    assert_int_equal(3, soa_model_nv(f->m) - closed.rank);
+    assert_int_equal(6, closed.redundant);
+    check_primary_joints(f, c);
+    soa_constraints_free(c);
+}
+/* (8) and (9), product by product: T_01 T_1,12 = T_0,10 T_10,4 T_45 T_58, T_01 T_12 T_2,13 =
+ *     T_0,11 T_11,6 T_67 T_79 */
+static void check_figure_products(figure *f) {
     static const int way[4][5] = {
         {1, 12, -1}, {10, 4, 5, 8, -1}, {1, 2, 13, -1}, {10, 11, 6, 7, 9}};
     static const double z[3] = {0, 0, 1}, none[3] = {0, 0, 0};
+    double angle[10];
     soa_frame T[4];
+    assert_int_equal(SOA_OK, soa_kinematics(f->m, f->w, f->q, f->v, NULL));
+    for (int i = 1; i <= 7; ++i)
+        angle[i] = f->q[i - 1];
+    for (int k = 0; k < 2; ++k)
+        assert_int_equal(
+            SOA_OK, soa_loop_coordinates(f->m, f->w, f->t->loops + k, &angle[8 + k], NULL, NULL));
     for (int k = 0; k < 4; ++k) {
         T[k] = soa_frame_identity();
         for (int i = 0; i < 5 && way[k][i] >= 0; ++i) {
             const int n = way[k][i];
             const soa_frame turn = soa_frame_from_axis_angle(z, n < 10 ? angle[n] : 0, none);
-            assert_int_equal(i ? way[k][i - 1] : 0, item[n].predecessor);
-            T[k] = soa_frame_compose(&T[k], &item[n].placement);
+            assert_int_equal(i ? way[k][i - 1] : 0, f->item[n].predecessor);
+            T[k] = soa_frame_compose(&T[k], &f->item[n].placement);
             T[k] = soa_frame_compose(&T[k], &turn);
         }
     }
     printf("  WD89 (8) closes to %.1e, (9) to %.1e\n", frame_difference(&T[0], &T[1]),
            frame_difference(&T[2], &T[3]));
     assert_true(frame_difference(&T[0], &T[1]) <= 1e-12 && frame_difference(&T[2], &T[3]) <= 1e-12);
-    soa_constraints_free(c);
-    soa_work_free(w);
-    soa_model_free(m);
-    soa_linkage_tree_free(t);
+}
+static void wd89_figure_1(void **unused) {
+    (void)unused;
+    soa_report report;
+    figure f = {.t = span_figure(),
+                .q = {0.1, -0.2, 0.3, 0.05, -0.1, 0.2, 0.1},
+                .v = {1, -1, 2, 0.5, 0.3, -0.7, 0.2}};
+    assert_int_equal(SOA_OK, soa_model_create(&f.t->model, &f.m, &report));
+    assert_int_equal(SOA_OK, soa_work_create(f.m, &f.w));
+    check_figure_tree(&f);
+    check_figure_binary(&f);
+    check_figure_mobility(&f);
+    check_figure_products(&f);
+    soa_work_free(f.w);
+    soa_model_free(f.m);
+    soa_linkage_tree_free(f.t);
 }
 
 /* --- the rule, names, refusals ---------------------------------------------------------------- */
 
-static void the_rule(void **unused) {
-    (void)unused;
-    /* a platform on six legs: of universal, prismatic and spherical joints the spherical ones are
-     * cut, but one */
+/* A platform on six legs of a universal, a prismatic and a spherical joint each; all legs from the
+ * platform down. */
+typedef struct platform {
     soa_link_def link[13];
-    soa_edge_def edge[18];
-    static char name[31][16];
+    soa_edge_def edge[18]; /* of leg i: 3 i spherical, 3 i + 1 prismatic, 3 i + 2 universal */
+    char name[31][16];
+    soa_frame_def tool;
+    soa_linkage_def def;
+} platform;
+static void open_platform(platform *p) {
     for (int i = 0; i < 13; ++i) {
-        snprintf(name[i], sizeof name[0], "l%d", i + 1);
-        link[i] = soa_link_default(name[i]);
-        link[i].mass = 1;
-        link[i].inertia[0] = link[i].inertia[1] = link[i].inertia[2] = 0.1;
+        snprintf(p->name[i], sizeof p->name[0], "l%d", i + 1);
+        p->link[i] = soa_link_default(p->name[i]);
+        p->link[i].mass = 1;
+        p->link[i].inertia[0] = p->link[i].inertia[1] = p->link[i].inertia[2] = 0.1;
     }
     for (int i = 0; i < 6; ++i) {
+        char(*n)[16] = p->name + 13 + 3 * i;
+        soa_edge_def *e = p->edge + 3 * i;
         for (int k = 0; k < 3; ++k)
-            snprintf(name[13 + 3 * i + k], sizeof name[0], "%c%d", "upb"[k], i + 1);
-        char(*n)[16] = name + 13 + 3 * i;
-        /* from the platform down */
-        edge[3 * i] = soa_edge_default(n[2], 13, 2 * i + 2, SOA_SPHERICAL);
-        edge[3 * i + 1] = soa_edge_default(n[1], 2 * i + 1, 2 * i + 2, SOA_PRISMATIC);
-        edge[3 * i + 2] = soa_edge_default(n[0], 0, 2 * i + 1, SOA_UNIVERSAL);
-        edge[3 * i].place1 = soa_frame_from_rpy(0, 0, 0, cos(i), sin(i), 0);
-        edge[3 * i + 2].place1 = soa_frame_from_rpy(0, 0, 0, 2 * cos(i), 2 * sin(i), -1);
+            snprintf(n[k], sizeof p->name[0], "%c%d", "upb"[k], i + 1);
+        e[0] = soa_edge_default(n[2], 13, 2 * i + 2, SOA_SPHERICAL);
+        e[1] = soa_edge_default(n[1], 2 * i + 1, 2 * i + 2, SOA_PRISMATIC);
+        e[2] = soa_edge_default(n[0], 0, 2 * i + 1, SOA_UNIVERSAL);
+        e[0].place1 = soa_frame_from_rpy(0, 0, 0, cos(i), sin(i), 0);
+        e[2].place1 = soa_frame_from_rpy(0, 0, 0, 2 * cos(i), 2 * sin(i), -1);
     }
-    soa_linkage_def def = soa_linkage_default("platform", link, 13, edge, 18);
-    const soa_frame_def tool = {"tool", 13, soa_frame_identity()};
-    def.frames = &tool;
-    def.frame_count = 1;
+    p->def = soa_linkage_default("platform", p->link, 13, p->edge, 18);
+    p->tool = (soa_frame_def){"tool", 13, soa_frame_identity()};
+    p->def.frames = &p->tool;
+    p->def.frame_count = 1;
+}
+static soa_linkage_tree *span(const platform *p) {
     soa_linkage_tree *t = NULL;
     soa_report report;
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    if (soa_linkage_span(&p->def, &t, &report)) fail_msg("%s", report.text);
+    return t;
+}
+static void span_refused(const platform *p, soa_status status, const char *text) {
+    soa_linkage_tree *t = NULL;
+    soa_report report;
+    assert_int_equal(status, soa_linkage_span(&p->def, &t, &report));
+    if (text) assert_non_null(strstr(report.text, text));
+}
+
+/* Without help the spherical joints are cut, but one: the platform hangs on its first leg. */
+static void the_rule(void **unused) {
+    (void)unused;
+    static platform p;
+    open_platform(&p);
+    soa_linkage_tree *t = span(&p);
     assert_int_equal(5, t->loop_count);
     for (int k = 0; k < 5; ++k)
         assert_int_equal(SOA_SPHERICAL, t->loops[k].joint.type);
     const soa_model *m = NULL;
+    soa_report report;
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
     assert_int_equal(6 * 3 + 3, soa_model_nv(m));
-    /* the platform hangs on its first leg */
     assert_true(t->joints[0].reversed && t->joints[0].link > 0);
     soa_frame_info info;
-    const int found = soa_model_find_frame(m, "l13@b1"), own = soa_model_find_frame(m, "l13");
-    assert_true(found > 0 && own == t->link[13]);
-    soa_model_frame(m, own, &info);
+    const int found = soa_model_find_frame(m, "l13@b1"),
+              platform_frame = soa_model_find_frame(m, "l13");
+    assert_true(found > 0 && platform_frame == t->link[13]);
+    soa_model_frame(m, platform_frame, &info);
     assert_true(soa_model_find_frame(m, "tool") > 0);
     soa_model_free(m);
     soa_linkage_tree_free(t);
-
-    /* the caller's cuts */
+}
+static void cuts_of_the_caller(void **unused) {
+    (void)unused;
+    static platform p;
+    open_platform(&p);
     for (int i = 0; i < 5; ++i) {
-        edge[3 * i].use = SOA_EDGE_KEEP;
-        edge[3 * i + 1].use = SOA_EDGE_CUT;
+        p.edge[3 * i].use = SOA_EDGE_KEEP;
+        p.edge[3 * i + 1].use = SOA_EDGE_CUT;
     }
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    soa_linkage_tree *t = span(&p);
     assert_int_equal(5, t->loop_count);
     for (int k = 0; k < 5; ++k)
         assert_int_equal(SOA_PRISMATIC, t->loops[k].joint.type);
     soa_linkage_tree_free(t);
+    for (int j = 0; j < 18; ++j)
+        p.edge[j].use = SOA_EDGE_KEEP;
+    span_refused(&p, SOA_E_TREE, "is to be kept");
+}
+/* What is better kept is kept before anything else, and cut if it must be. */
+static void better_kept(void **unused) {
+    (void)unused;
+    static platform p;
+    open_platform(&p);
     for (int i = 0; i < 6; ++i)
-        edge[3 * i].use = edge[3 * i + 1].use = edge[3 * i + 2].use = SOA_EDGE_KEEP;
-    assert_int_equal(SOA_E_TREE, soa_linkage_span(&def, &t, &report));
-    assert_non_null(strstr(report.text, "is to be kept"));
-    for (int i = 0; i < 18; ++i)
-        edge[i].use = SOA_EDGE_ANY;
-
-    /* what is better kept is kept before anything else, and cut if it must be */
-    for (int i = 0; i < 6; ++i)
-        edge[3 * i].joint.rotor_inertia = 1e-3; /* on a spherical joint: looks alike all round */
+        p.edge[3 * i].joint.rotor_inertia = 1e-3; /* on a spherical joint: looks alike all round */
     for (int i = 1; i < 6; ++i)
-        edge[3 * i + 2].joint.rotor_inertia = 0;
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+        p.edge[3 * i + 2].joint.rotor_inertia = 0;
+    soa_linkage_tree *t = span(&p);
     for (int k = 0; k < 5; ++k)
         assert_int_not_equal(SOA_SPHERICAL, t->loops[k].joint.type);
     soa_linkage_tree_free(t);
-    edge[3].use = SOA_EDGE_CUT;
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    p.edge[3].use = SOA_EDGE_CUT;
+    t = span(&p);
     assert_int_equal(SOA_SPHERICAL, t->loops[t->joints[3].loop].joint.type);
     soa_linkage_tree_free(t);
-    edge[3].joint.friction_positive = 1;
-    assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
-    assert_non_null(
-        strstr(report.text, "\"b2\" (spherical) cannot be cut: its friction, which differs"));
-    edge[3].joint.friction_positive = 0;
-    def.ideal = 1;
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
-    soa_linkage_tree_free(t);
-    def.ideal = 0;
-    edge[3].use = SOA_EDGE_ANY;
-    for (int i = 0; i < 6; ++i)
-        edge[3 * i].joint.rotor_inertia = 0;
-
-    /* mimic joints follow through the renumbering: p1 leads p2 */
-    edge[4].joint.mimic = 1;
-    edge[4].joint.mimic_ratio = -2;
-    edge[4].joint.mimic_offset = 0.1;
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    p.edge[3].joint.friction_positive = 1;
+    span_refused(&p, SOA_E_JOINT, "\"b2\" (spherical) cannot be cut: its friction, which differs");
+    p.edge[3].joint.friction_positive = 0;
+    p.def.ideal = true;
+    soa_linkage_tree_free(span(&p));
+}
+/* Mimic joints follow through the renumbering: p1 leads p2. */
+static void mimic_followers(void **unused) {
+    (void)unused;
+    static platform p;
+    open_platform(&p);
+    p.edge[4].joint.mimic = 1;
+    p.edge[4].joint.mimic_ratio = -2;
+    p.edge[4].joint.mimic_offset = 0.1;
+    soa_linkage_tree *t = span(&p);
+    const soa_model *m = NULL;
+    soa_report report;
     assert_int_equal(t->joints[1].link, t->model.bodies[t->joints[4].link - 1].joint.mimic);
     assert_int_equal(SOA_OK, soa_model_create(&t->model, &m, &report));
     assert_int_equal(20, soa_model_nv(m));
     soa_model_free(m);
     soa_linkage_tree_free(t);
-    edge[4].use = SOA_EDGE_CUT; /* cut, it is a ratio beside the model */
-    assert_int_equal(SOA_OK, soa_linkage_span(&def, &t, &report));
+    p.edge[4].use = SOA_EDGE_CUT; /* cut, it is a ratio beside the model */
+    t = span(&p);
     assert_int_equal(1, t->ratio_count);
     assert_true(t->ratios[0].follower == 4 && t->ratios[0].leader == 1 && t->ratios[0].ratio == -2);
     soa_linkage_tree_free(t);
-    edge[4].use = SOA_EDGE_ANY;
-    edge[4].joint.mimic = 4;
-    assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
-    edge[4].joint.mimic = 99;
-    assert_int_equal(SOA_E_MIMIC, soa_linkage_span(&def, &t, &report));
-    edge[4].joint.mimic = -1;
-
+    p.edge[4].use = SOA_EDGE_ANY;
+    p.edge[4].joint.mimic = 4;
+    span_refused(&p, SOA_E_MIMIC, NULL);
+    p.edge[4].joint.mimic = 99;
+    span_refused(&p, SOA_E_MIMIC, NULL);
+}
+static void linkages_refused(void **unused) {
+    (void)unused;
+    static platform p;
+    open_platform(&p);
     /* forces that have a direction */
-    edge[0].joint.friction_positive = edge[0].joint.friction_negative = 0.1;
-    edge[0].use = SOA_EDGE_KEEP;
-    assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
-    assert_non_null(strstr(report.text, "exchange its links or cut it"));
-    edge[0].joint.friction_positive = edge[0].joint.friction_negative = 0;
-    edge[0].use = SOA_EDGE_ANY;
-
-    /* faults */
-    edge[7].link1 = 14;
-    assert_int_equal(SOA_E_TREE, soa_linkage_span(&def, &t, &report));
-    edge[7].link1 = edge[7].link2;
-    assert_int_equal(SOA_E_TREE, soa_linkage_span(&def, &t, &report));
-    edge[7].link1 = 5;
-    edge[7].place1.R[4] = NAN;
-    assert_int_equal(SOA_E_FRAME, soa_linkage_span(&def, &t, &report));
-    edge[7].place1 = soa_frame_identity();
-    link[3].name = NULL;
-    assert_int_equal(SOA_E_NAME, soa_linkage_span(&def, &t, &report));
-    link[3].name = name[3];
-    edge[2].name = "";
-    assert_int_equal(SOA_E_NAME, soa_linkage_span(&def, &t, &report));
-    edge[2].name = "u1";
-    edge[2].joint.type = (soa_joint_type)-1;
-    assert_int_equal(SOA_E_JOINT, soa_linkage_span(&def, &t, &report));
-    assert_int_equal(SOA_E_ARGUMENT, soa_linkage_span(NULL, &t, NULL));
+    p.edge[0].joint.friction_positive = p.edge[0].joint.friction_negative = 0.1;
+    p.edge[0].use = SOA_EDGE_KEEP;
+    span_refused(&p, SOA_E_JOINT, "exchange its links or cut it");
+    p.edge[0].joint.friction_positive = p.edge[0].joint.friction_negative = 0;
+    p.edge[0].use = SOA_EDGE_ANY;
+    /* links, places, names, types */
+    p.edge[7].link1 = 14;
+    span_refused(&p, SOA_E_TREE, NULL);
+    p.edge[7].link1 = p.edge[7].link2;
+    span_refused(&p, SOA_E_TREE, NULL);
+    p.edge[7].link1 = 5;
+    p.edge[7].place1.R[4] = NAN;
+    span_refused(&p, SOA_E_FRAME, NULL);
+    p.edge[7].place1 = soa_frame_identity();
+    p.link[3].name = NULL;
+    span_refused(&p, SOA_E_NAME, NULL);
+    p.link[3].name = p.name[3];
+    p.edge[2].name = "";
+    span_refused(&p, SOA_E_NAME, NULL);
+    p.edge[2].name = "u1";
+    p.edge[2].joint.type = (soa_joint_type)-1;
+    span_refused(&p, SOA_E_JOINT, NULL);
+    soa_linkage_tree *t = NULL;
     int count;
+    assert_int_equal(SOA_E_ARGUMENT, soa_linkage_span(NULL, &t, NULL));
     assert_int_equal(SOA_E_ARGUMENT, soa_model_binary_tree(NULL, NULL, 0, NULL, 0, &count));
     soa_linkage_tree_free(NULL);
 }
@@ -1002,8 +1137,11 @@ static void sizes(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(joint_maps), cmocka_unit_test(any_cut),
-                                       cmocka_unit_test(wd89_figure_1), cmocka_unit_test(the_rule),
-                                       cmocka_unit_test(sizes)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joint_maps),       cmocka_unit_test(joints_refused),
+        cmocka_unit_test(any_cut),          cmocka_unit_test(wd89_figure_1),
+        cmocka_unit_test(the_rule),         cmocka_unit_test(cuts_of_the_caller),
+        cmocka_unit_test(better_kept),      cmocka_unit_test(mimic_followers),
+        cmocka_unit_test(linkages_refused), cmocka_unit_test(sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

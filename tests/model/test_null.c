@@ -3,7 +3,9 @@
  * null_calls.py writes null_calls.h from the headers: every public function that takes a pointer.
  * Each is called in a separate process with valid arguments, with NULL for each of its pointers in
  * turn, with NULL for each pair of them and for all, and with zeros for each struct, each time with
- * whole numbers 1 and 0. A signal, a sanitizer's report or a hang fails the test.
+ * whole numbers 1 and 0. A signal, a sanitizer's report or a hang fails the test. A soa_report is
+ * full of garbage before each call; after it, it must be reset (SOA_OK) or hold the status that was
+ * returned and a text.
  * SOA_NULL_CALL=NAME: only that function, in this process (for a debugger). */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +147,7 @@ static soa_status on_torque(void *user, const soa_world *world, double t, const 
     (void)tau;
     return SOA_OK;
 }
-static int on_pair(void *user, int i, int j) {
+static bool on_pair(void *user, int i, int j) {
     (void)user;
     return i != j;
 }
@@ -374,9 +376,30 @@ static void release(const char *directory) {
 
 /* --- the calls -------------------------------------------------------------------------------- */
 
-enum { CRASHED = 300 };
+/* How a child ended: a status of the library, NO_STATUS (the function returns none), BAD_REPORT (the
+ * report does not agree with the status), or CRASHED and above. */
+enum { BAD_REPORT = 254, NO_STATUS = 255, CRASHED = 300 };
 
-/* Its status (255: it returns none), or CRASHED and above. */
+enum { GARBAGE = 0x5a };
+static int report_agrees(const soa_report *report, int status) {
+    if (status == SOA_OK)
+        return report->status == SOA_OK && report->body == -1 && report->line == 0 &&
+               report->text[0] == 0;
+    /* a body or line that nothing has set is still garbage */
+    int garbage;
+    memset(&garbage, GARBAGE, sizeof garbage);
+    return (int)report->status == status && report->body >= -1 && report->body != garbage &&
+           report->line >= 0 && report->line != garbage && report->text[0] != 0 &&
+           memchr(report->text, 0, sizeof report->text) != NULL;
+}
+static int call_in_child(const struct public_call *call, unsigned missing, int number) {
+    const int reports = call->report >= 0 && !(missing >> call->report & 1);
+    if (reports) memset(room(call->report_room), GARBAGE, sizeof(soa_report));
+    const int status = call->call(missing, number);
+    if (reports && !report_agrees(room(call->report_room), status)) return BAD_REPORT;
+    return status & 255;
+}
+
 static int call_apart(const struct public_call *call, unsigned missing, int number) {
     fflush(NULL);
     const pid_t child = fork();
@@ -387,37 +410,40 @@ static int call_apart(const struct public_call *call, unsigned missing, int numb
         for (size_t i = 0; i < sizeof faults / sizeof *faults; ++i)
             signal(faults[i], SIG_DFL);
         alarm(HANG_S);
-        _exit(call->call(missing, number) & 255);
+        _exit(call_in_child(call, missing, number));
     }
     int how = 0;
     assert_int_equal(waitpid(child, &how, 0), child);
     if (WIFSIGNALED(how)) return CRASHED + WTERMSIG(how);
     const int status = WEXITSTATUS(how);
-    return status < SOA_STATUS_COUNT || status == 255 ? status : CRASHED;
+    return status < SOA_STATUS_COUNT || status >= BAD_REPORT ? status : CRASHED;
 }
 static void describe(const struct public_call *call, unsigned missing, int number, int outcome) {
-    print_error("%s: crashed (%d) with number %d and %s for", call->name, outcome - CRASHED, number,
-                zeroed ? "zeros or NULL" : "NULL");
+    if (outcome == BAD_REPORT)
+        print_error("%s: the report is neither reset nor filled", call->name);
+    else
+        print_error("%s: crashed (%d)", call->name, outcome - CRASHED);
+    print_error(" with number %d and %s for", number, zeroed ? "zeros or NULL" : "NULL");
     for (int i = 0; i < call->pointers; ++i)
         if (missing >> i & 1) print_error(" %s", call->pointer[i]);
     print_error("\n");
 }
 
-static int tried, crashed, all_valid;
+static int tried, crashed, misreported, reporting, all_valid;
 
 static int try_call(const struct public_call *call, unsigned missing, int number) {
     const int outcome = call_apart(call, missing, number);
     ++tried;
-    if (outcome >= CRASHED) {
-        ++crashed;
-        describe(call, missing, number, outcome);
-    }
+    crashed += outcome >= CRASHED;
+    misreported += outcome == BAD_REPORT;
+    if (outcome >= CRASHED || outcome == BAD_REPORT) describe(call, missing, number, outcome);
     return outcome;
 }
 static void try_function(const struct public_call *call) {
     const unsigned all = (1u << call->pointers) - 1;
     const int valid = try_call(call, 0, 1);
-    if (valid == SOA_OK || valid == 255)
+    reporting += call->report >= 0;
+    if (valid == SOA_OK || valid == NO_STATUS)
         ++all_valid;
     else if (getenv("SOA_NULL_VERBOSE"))
         print_message("%s: valid call: %s\n", call->name, soa_status_text((soa_status)valid));
@@ -446,12 +472,14 @@ static void no_pointer_crashes(void **unused) {
         if (!only) try_function(&public_calls[i]);
     }
     print_message("%zu public functions take pointers, %d do what they are for, %d calls with "
-                  "NULL, %d crashes\n",
-                  count, all_valid, tried, crashed);
+                  "NULL, %d crashes; %d of them take a report, %d reports are wrong\n",
+                  count, all_valid, tried, crashed, reporting, misreported);
     assert_true(count > 350);
     /* else the objects above are not valid, and nothing is tested */
     assert_true(only || all_valid > (int)count * 9 / 10);
     assert_int_equal(crashed, 0);
+    assert_int_equal(misreported, 0);
+    assert_true(only || reporting > 50);
 }
 
 int main(void) {

@@ -268,6 +268,13 @@ static void cut_short(void **state) {
     soa_model_free(model);
 }
 
+/* Every bit, all bits, a step. */
+enum { DAMAGES = 10 };
+static unsigned char damaged(unsigned char good, int k) {
+    if (k < 8) return (unsigned char)(good ^ (1 << k));
+    if (k == 8) return (unsigned char)~good;
+    return (unsigned char)(good + 1);
+}
 static void one_byte_damaged(void **state) {
     (void)state;
     const soa_model *model = small();
@@ -277,8 +284,8 @@ static void one_byte_damaged(void **state) {
     long refused = 0;
     for (size_t i = 0; i < size; i++) {
         const unsigned char good = bytes[i];
-        for (int k = 0; k < 10; k++) { /* every bit, all bits, a step */
-            bytes[i] = (unsigned char)(k < 8 ? good ^ (1 << k) : k == 8 ? ~good : good + 1);
+        for (int k = 0; k < DAMAGES; k++) {
+            bytes[i] = damaged(good, k);
             if (try_bytes(bytes, size, "damaged", i) == SOA_OK)
                 fail_msg("byte %zu made %d from %d, yet not refused", i, bytes[i], good);
             refused++;

@@ -312,7 +312,7 @@ static void opening_files(void **state) {
     (void)state;
     char dir[] = "/tmp/soa_open_XXXXXX", path[64];
     assert_non_null(mkdtemp(dir));
-    const soa_read_options floating = {.floating = 1};
+    const soa_read_options floating = {.floating = true};
     const soa_model *model = NULL;
 
     expect_open_error("", NULL, SOA_E_ARGUMENT, "name a shipped model");

@@ -276,119 +276,151 @@ static void leaves_applied_and_formed(void **state) {
     conclude("every leaf and its adjoint: applied = formed", &w, 1e-11);
 }
 
+/* f0 acts on the environment: minus on the machine. Returns how many tips there are. */
+static int tip_wrenches(const bench *b, soa_wrench wrench[2]) {
+    const int tips = soa_machine_space_size(b->machine, SOA_SPACE_TIP) / 6,
+              last = soa_model_body_count(b->model);
+    soa_body_info one, two;
+    soa_model_body(b->model, last, &one);
+    soa_model_body(b->model, 1 + last / 2, &two);
+    for (int t = 0; t < tips; ++t) {
+        wrench[t] = (soa_wrench){.frame = t ? two.frame : one.frame, .axes = SOA_AXES_BODY};
+        for (int j = 0; j < 6; ++j)
+            wrench[t].value[j] = -b->f0[6 * t + j];
+    }
+    return tips;
+}
+/* Torque of friction and springs, which are no operators: what inverse dynamics at rest adds to
+ * that of the same machine without them. */
+static void losses_of(const bench *b, const char *name, double *loss) {
+    const size_t nv = (size_t)soa_model_nv(b->model);
+    const soa_read_options plain = {0, 1};
+    const soa_model *ideal = NULL;
+    soa_work *w = NULL;
+    double *without = calloc(nv + 1, sizeof *without);
+    assert_int_equal(soa_stock_model_create(name, &plain, &ideal, NULL), SOA_OK);
+    assert_int_equal(soa_work_create(ideal, &w), SOA_OK);
+    soa_rnea(b->model, b->work, b->q, b->v, NULL, NULL, 0, loss);
+    soa_rnea(ideal, w, b->q, b->v, NULL, NULL, 0, without);
+    for (size_t j = 0; j < nv; ++j)
+        loss[j] -= without[j];
+    free(without);
+    soa_work_free(w);
+    soa_model_free(ideal);
+}
+/* Accelerations by soa_aba; the losses' torque is given back beforehand, for the operators have
+ * none. */
+static double *by_aba(bench *b, const char *name, int ideal) {
+    const size_t nv = (size_t)soa_model_nv(b->model);
+    double *vdot = calloc(nv + 1, sizeof *vdot), *tau = calloc(nv + 1, sizeof *tau);
+    soa_wrench wrench[2];
+    const int tips = tip_wrenches(b, wrench);
+    if (!ideal) losses_of(b, name, tau);
+    for (size_t j = 0; j < nv; ++j)
+        tau[j] = b->tau[j] + tau[j];
+    assert_int_equal(soa_aba(b->model, b->work, b->q, b->v, tau, wrench, tips, vdot), SOA_OK);
+    free(tau);
+    return vdot;
+}
+static void run_plan(bench *b, const soa_expr *e, double *out) {
+    soa_plan *plan = NULL;
+    assert_int_equal(soa_plan_create(b->machine, e, &plan, NULL, 0), SOA_OK);
+    assert_int_equal(soa_plan_run(plan, out), SOA_OK);
+    soa_plan_free(plan);
+}
+static void run_form(bench *b, const char *form, double *out) {
+    const soa_expr *e = NULL;
+    assert_int_equal(soa_expr_from_form(form, &e), SOA_OK);
+    run_plan(b, e, out);
+    soa_expr_free(e);
+}
+
+enum { FD1, FD3, FD4, ALPHA, ID, PARTS, AGREEMENTS };
+/* An expression as written and improved; consumes it. */
+static void compare_with_aba(bench *b, const soa_expr *e, const double *vdot, int k,
+                             worst_case *w) {
+    const size_t nv = (size_t)soa_model_nv(b->model);
+    const soa_expr *better = NULL;
+    double *got = calloc(nv + 1, sizeof *got);
+    assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
+    run_plan(b, e, got);
+    note(w, relative(got, vdot, nv), k);
+    run_plan(b, better, got);
+    note(w, relative(got, vdot, nv), k);
+    soa_expr_free(e);
+    soa_expr_free(better);
+    free(got);
+}
+static void compare_forward(bench *b, const double *vdot, int k, worst_case w[AGREEMENTS]) {
+    static const char *const forms[] = {"FD1", "FD3", "FD4"};
+    for (int f = 0; f < 3; ++f) {
+        const soa_expr *e = NULL;
+        assert_int_equal(soa_expr_from_form(forms[f], &e), SOA_OK);
+        compare_with_aba(b, e, vdot, k, &w[FD1 + f]);
+    }
+    /* improved, it runs as the library's filter and smoother */
+    compare_with_aba(b, parsed("inv(Mass) (T - H phi (M phi' a + b + B f0))"), vdot, k, &w[FD1]);
+}
+/* Link accelerations of FD2 and FD3, against alpha at the accelerations found */
+static void compare_alpha(bench *b, int k, worst_case w[AGREEMENTS]) {
+    const size_t links = 6 * (size_t)soa_model_body_count(b->model);
+    double *alpha = calloc(links + 1, sizeof *alpha), *got = calloc(links + 1, sizeof *got);
+    const soa_expr *e = parsed("alpha");
+    run_plan(b, e, alpha);
+    soa_expr_free(e);
+    run_form(b, "FD2", got);
+    note(&w[ALPHA], relative(got, alpha, links), k);
+    run_form(b, "FD3_link", got);
+    note(&w[ALPHA], relative(got, alpha, links), k);
+    free(alpha);
+    free(got);
+}
+static void compare_inverse(bench *b, int k, worst_case w[AGREEMENTS]) {
+    const size_t nv = (size_t)soa_model_nv(b->model);
+    double *got = calloc(nv + 1, sizeof *got);
+    run_form(b, "ID", got);
+    note(&w[ID], relative(got, b->tau, nv), k);
+    free(got);
+}
+/* The three parts of R87 (69), (70), and the tips' */
+static void compare_parts(bench *b, const double *vdot, int k, worst_case w[AGREEMENTS]) {
+    static const char *const parts[] = {"due_to_torque", "due_to_force", "due_to_acceleration",
+                                        "due_to_tip"};
+    const size_t nv = (size_t)soa_model_nv(b->model);
+    double *got = calloc(nv + 1, sizeof *got), *sum = calloc(nv + 1, sizeof *sum);
+    for (int f = 0; f < 4; ++f) {
+        run_form(b, parts[f], got);
+        for (size_t j = 0; j < nv; ++j)
+            sum[j] += got[j];
+    }
+    note(&w[PARTS], relative(sum, vdot, nv), k);
+    free(got);
+    free(sum);
+}
 static void algorithms_agree(void **state) {
     (void)state;
-    static const char *const fd[] = {"FD1", "FD3", "FD4",
-                                     "inv(Mass) (T - H phi (M phi' a + b + B f0))"};
-    worst_case w[6] = {{0}};
+    enum { WITHOUT_EXACT_ROTORS = 5 }; /* the machines after these have some, if not ideal */
+    worst_case w[AGREEMENTS] = {{0}};
     for (int k = 0; k < MACHINES; ++k)
         for (int ideal = 0; ideal < 2; ++ideal) {
-            if (!ideal && k >= 5) continue; /* random machines have exact rotors */
+            if (!ideal && k >= WITHOUT_EXACT_ROTORS) continue;
             bench b = open_bench(machines[k], ideal, first_seed() + k);
-            const int nv = soa_model_nv(b.model),
-                      tips = soa_machine_space_size(b.machine, SOA_SPACE_TIP) / 6,
-                      last = soa_model_body_count(b.model);
-            double *vdot = calloc((size_t)nv + 1, sizeof *vdot),
-                   *got = calloc(6 * (size_t)last + 1, sizeof *got),
-                   *tau = calloc((size_t)nv + 1, sizeof *tau);
-            soa_wrench wrench[2]; /* f0 acts on the environment: minus on the machine */
-            soa_body_info one, two;
-            soa_model_body(b.model, last, &one);
-            soa_model_body(b.model, 1 + last / 2, &two);
-            for (int t = 0; t < tips; ++t) {
-                wrench[t] = (soa_wrench){.frame = t ? two.frame : one.frame, .axes = SOA_AXES_BODY};
-                for (int j = 0; j < 6; ++j)
-                    wrench[t].value[j] = -b.f0[6 * t + j];
-            }
-            /* friction and springs are no operators: take their torque away beforehand */
-            double *loss = calloc((size_t)nv + 1, sizeof *loss),
-                   *still = calloc((size_t)nv + 1, sizeof *still);
-            if (!ideal) {
-                const soa_read_options plain = {0, 1};
-                const soa_model *m2 = NULL;
-                soa_work *w2 = NULL;
-                assert_int_equal(soa_stock_model_create(machines[k], &plain, &m2, NULL), SOA_OK);
-                assert_int_equal(soa_work_create(m2, &w2), SOA_OK);
-                soa_rnea(b.model, b.work, b.q, b.v, NULL, NULL, 0, loss);
-                soa_rnea(m2, w2, b.q, b.v, NULL, NULL, 0, still);
-                for (int j = 0; j < nv; ++j)
-                    loss[j] -= still[j];
-                soa_work_free(w2);
-                soa_model_free(m2);
-            }
-            for (int j = 0; j < nv; ++j)
-                tau[j] = b.tau[j] + loss[j];
-            assert_int_equal(soa_aba(b.model, b.work, b.q, b.v, tau, wrench, tips, vdot), SOA_OK);
-            for (int f = 0; f < 4; ++f) {
-                const soa_expr *e = NULL, *better = NULL;
-                soa_plan *plan = NULL;
-                if (f < 3) assert_int_equal(soa_expr_from_form(fd[f], &e), SOA_OK);
-                /* improved, it runs as the library's filter and smoother */
-                if (f == 3) e = parsed(fd[f]);
-                assert_int_equal(soa_expr_improve(e, 0, NULL, NULL, &better), SOA_OK);
-                for (int improved = 0; improved < 2; ++improved) {
-                    assert_int_equal(
-                        soa_plan_create(b.machine, improved ? better : e, &plan, NULL, 0), SOA_OK);
-                    assert_int_equal(soa_plan_run(plan, got), SOA_OK);
-                    note(&w[f % 3], relative(got, vdot, (size_t)nv), k);
-                    soa_plan_free(plan);
-                }
-                soa_expr_free(e);
-                soa_expr_free(better);
-            }
-            /* link accelerations of FD2 and FD3, against alpha at the accelerations found */
+            double *vdot = by_aba(&b, machines[k], ideal);
+            compare_forward(&b, vdot, k, w);
             assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, vdot, b.tau, b.f0, NULL, 0),
                              SOA_OK);
-            double *alpha = calloc(6 * (size_t)last + 1, sizeof *alpha);
-            soa_plan *plan = NULL;
-            const soa_expr *e = parsed("alpha");
-            assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
-            assert_int_equal(soa_plan_run(plan, alpha), SOA_OK);
-            soa_plan_free(plan);
-            soa_expr_free(e);
-            for (int f = 0; f < 2; ++f) {
-                assert_int_equal(soa_expr_from_form(f ? "FD3_link" : "FD2", &e), SOA_OK);
-                assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
-                assert_int_equal(soa_plan_run(plan, got), SOA_OK);
-                note(&w[3], relative(got, alpha, 6 * (size_t)last), k);
-                soa_plan_free(plan);
-                soa_expr_free(e);
-            }
-            /* inverse dynamics, and the three parts of R87 (69), (70) */
-            assert_int_equal(soa_expr_from_form("ID", &e), SOA_OK);
-            assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
-            assert_int_equal(soa_plan_run(plan, got), SOA_OK);
-            note(&w[4], relative(got, b.tau, (size_t)nv), k);
-            soa_plan_free(plan);
-            soa_expr_free(e);
-            static const char *const parts[] = {"due_to_torque", "due_to_force",
-                                                "due_to_acceleration", "due_to_tip"};
-            double *sum = calloc((size_t)nv + 1, sizeof *sum);
-            for (int f = 0; f < 4; ++f) {
-                assert_int_equal(soa_expr_from_form(parts[f], &e), SOA_OK);
-                assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
-                assert_int_equal(soa_plan_run(plan, got), SOA_OK);
-                for (int j = 0; j < nv; ++j)
-                    sum[j] += got[j];
-                soa_plan_free(plan);
-                soa_expr_free(e);
-            }
-            note(&w[5], relative(sum, vdot, (size_t)nv), k);
+            compare_alpha(&b, k, w);
+            compare_inverse(&b, k, w);
+            compare_parts(&b, vdot, k, w);
             free(vdot);
-            free(got);
-            free(tau);
-            free(alpha);
-            free(sum);
-            free(loss);
-            free(still);
             close_bench(&b);
         }
-    conclude("FD1 = aba", &w[0], 1e-10);
-    conclude("FD3 = aba", &w[1], 1e-10);
-    conclude("FD4 = aba", &w[2], 1e-10);
-    conclude("FD2, FD3_link = alpha", &w[3], 1e-10);
-    conclude("ID of the accelerations found = torque", &w[4], 1e-9);
-    conclude("R87 (69), (70): a1 + a2 + a3 + tip = aba", &w[5], 1e-10);
+    conclude("FD1 = aba", &w[FD1], 1e-10);
+    conclude("FD3 = aba", &w[FD3], 1e-10);
+    conclude("FD4 = aba", &w[FD4], 1e-10);
+    conclude("FD2, FD3_link = alpha", &w[ALPHA], 1e-10);
+    conclude("ID of the accelerations found = torque", &w[ID], 1e-9);
+    conclude("R87 (69), (70): a1 + a2 + a3 + tip = aba", &w[PARTS], 1e-10);
 }
 
 static void expect_improved(const char *from, const char *to) {

@@ -65,7 +65,8 @@ cp "$source"/examples/*.c "$source/examples/CMakeLists.txt" "$top/user"
 cd "$top/user"
 flags() { PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config --define-variable=prefix="$prefix" "$@"; }
 flags --exists soa || fail "pkg-config does not find soa"
-[ "$(flags --modversion soa)" = "$(sed -n 's/^#define SOA_VERSION "\(.*\)"/\1/p' "$source/include/soa/base.h")" ] ||
+version=$(sed -n 's/^#define SOA_VERSION_[MP][AI][A-Z]* \([0-9]*\)$/\1/p' "$source/include/soa/base.h" | paste -sd.)
+[ "$(flags --modversion soa)" = "$version" ] ||
     fail "soa.pc has version $(flags --modversion soa)"
 strict="-std=c11 -Wall -Wextra -Wpedantic -Werror"
 $cc $strict pendulum.c $(flags --cflags --libs soa) -lm -o pkg-shared || fail "pkg-config, shared"

@@ -509,7 +509,7 @@ static void truncated(void **state) {
             if (size % 7 == 0) compare_overview(&small, log, (long)c.samples, NULL, 0, 0, 0.2, 17);
             soa_log_close(log);
             /* the same file growing byte by byte under a follower */
-            int news;
+            bool news;
             if (!growing) {
                 store(paths[1], whole.data, size);
                 FINE(soa_log_open(paths[1], &growing, &said));
@@ -864,7 +864,8 @@ static void followed(void **state) {
     int64_t seen = 0, looks = 0, changes = 0, told = 0;
     soa_log_info info;
     for (;; ++looks) {
-        int news, status;
+        bool news;
+        int status;
         const int gone = waitpid(child, &status, WNOHANG) == child;
         FINE(soa_log_refresh(log, &news, &said));
         soa_log_get_info(log, &info);
@@ -897,7 +898,7 @@ static void followed(void **state) {
     assert_int_equal(info.complete, 1);
     assert_int_equal(seen, r.steps);
     assert_true(changes >= 8); /* nine waits, the first perhaps over when the log was opened */
-    int news;
+    bool news;
     FINE(soa_log_refresh(log, &news, &said));
     assert_int_equal(news, 0);
     /* resumed after its end: the follower sees the end go */
@@ -915,18 +916,22 @@ static void followed(void **state) {
     printf("  %ld looks, %ld with news\n", (long)looks, (long)changes);
 }
 
-static void refusals(void **state) {
+/* n letters x; to be freed. */
+static char *letters(size_t n) {
+    char *text = malloc(n + 1);
+    assert_non_null(text);
+    memset(text, 'x', n);
+    text[n] = 0;
+    return text;
+}
+/* Longer than a name may be; the longest text. */
+enum { TOO_LONG_NAME = 399, LONGEST_TEXT = 65535 };
+
+static void creation_refused(void **state) {
     (void)state;
-    soa_journal *j = NULL, *other = NULL;
-    soa_log *log = NULL;
+    soa_journal *j = NULL;
     soa_report report;
-    double t, values[3] = {1, 2, 3}, min[3], max[3];
-    void *blob;
-    size_t size;
-    int64_t got;
-    static char long_name[400], long_text[70000];
-    memset(long_name, 'x', sizeof long_name - 1);
-    memset(long_text, 'x', sizeof long_text - 1);
+    char *long_name = letters(TOO_LONG_NAME);
     const soa_signal bad[][2] = {{{"a", ""}, {"a", ""}},     {{"a", ""}, {"", ""}},
                                  {{"a", ""}, {NULL, ""}},    {{"a", ""}, {"b\n", ""}},
                                  {{"a", ""}, {"b", "\x7f"}}, {{"a", ""}, {long_name, ""}}};
@@ -940,26 +945,53 @@ static void refusals(void **state) {
                      SOA_E_FILE);
     assert_int_equal(soa_journal_create(folder, NULL, 0, names, 2, &j, &report), SOA_E_FILE);
     assert_true(access(paths[0], F_OK) != 0);
+    free(long_name);
+}
+
+static void second_writer_refused(void **state) {
+    (void)state;
+    soa_journal *j = NULL, *other = NULL;
+    soa_report report;
+    double t;
+    void *blob;
+    size_t size;
     FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
-    /* it has a writer */
     assert_int_equal(soa_journal_create(paths[0], "s", 1, names, 3, &other, &report), SOA_E_FILE);
     assert_int_equal(soa_journal_reopen(paths[0], &other, &t, &blob, &size, NULL, NULL, &report),
                      SOA_E_FILE);
     assert_non_null(strstr(report.text, "another"));
-    assert_int_equal(soa_journal_write_sample(j, NAN, values), SOA_E_NOT_FINITE);
-    assert_int_equal(soa_journal_write_sample(j, 1, NULL), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_write_sample(j, 1, values), SOA_OK);
-    assert_int_equal(soa_journal_write_sample(j, 0.5, values), SOA_E_ARGUMENT);
-    assert_int_equal(soa_journal_write_sample(j, 1, values), SOA_OK);
+    FINE(soa_journal_close(j, &said));
+    assert_int_equal(soa_journal_close(NULL, NULL), SOA_OK);
+}
+
+static void events_refused(soa_journal *j) {
+    char *long_name = letters(TOO_LONG_NAME), *long_text = letters(LONGEST_TEXT + 1);
     assert_int_equal(soa_journal_write_event(j, 1, "", "text"), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_write_event(j, 1, NULL, "text"), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_write_event(j, 1, "a\n", "text"), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_write_event(j, 1, long_name, "text"), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_write_event(j, 1, "kind", "\x01"), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_write_event(j, 1, "kind", long_text), SOA_E_ARGUMENT);
-    long_text[65535] = 0;
+    long_text[LONGEST_TEXT] = 0;
     assert_int_equal(soa_journal_write_event(j, 1, "kind", long_text), SOA_OK);
     assert_int_equal(soa_journal_write_event(j, INFINITY, "kind", "text"), SOA_E_NOT_FINITE);
+    free(long_name);
+    free(long_text);
+}
+/* Leaves in paths[0] what was accepted: two samples, the longest event and an empty checkpoint. */
+static void accept_and_refuse(void) {
+    soa_journal *j = NULL;
+    const double values[3] = {1, 2, 3};
+    double t;
+    void *blob;
+    size_t size;
+    FINE(soa_journal_create(paths[0], "s", 1, names, 3, &j, &said));
+    assert_int_equal(soa_journal_write_sample(j, NAN, values), SOA_E_NOT_FINITE);
+    assert_int_equal(soa_journal_write_sample(j, 1, NULL), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_sample(j, 1, values), SOA_OK);
+    assert_int_equal(soa_journal_write_sample(j, 0.5, values), SOA_E_ARGUMENT);
+    assert_int_equal(soa_journal_write_sample(j, 1, values), SOA_OK);
+    events_refused(j);
     assert_int_equal(soa_journal_write_checkpoint(j, 1, NULL, 5), SOA_E_ARGUMENT);
     assert_int_equal(soa_journal_write_checkpoint(j, NAN, "", 0), SOA_E_NOT_FINITE);
     assert_int_equal(soa_journal_write_checkpoint(j, 1, NULL, 0), SOA_OK);
@@ -968,52 +1000,86 @@ static void refusals(void **state) {
     assert_true(blob && size == 0 && t == 1); /* an empty checkpoint is one */
     free(blob);
     FINE(soa_journal_close(j, &said));
+}
+static void writing_refused(void **state) {
+    (void)state;
+    accept_and_refuse();
+}
+
+static void opening_refused(void **state) {
+    (void)state;
+    enum { NO_JOURNAL = 5000 };
+    soa_journal *j = NULL;
+    soa_log *log = NULL;
+    soa_report report;
+    double t;
+    void *blob;
+    size_t size;
+    char *text = letters(NO_JOURNAL);
     assert_int_equal(soa_log_open("/nonexistent/x", &log, &report), SOA_E_FILE);
     assert_int_equal(soa_log_open(folder, &log, &report), SOA_E_FILE);
     assert_int_equal(soa_log_open("/dev/null", &log, &report), SOA_E_FILE);
-    store(paths[1], (const uint8_t *)long_text, 5000);
+    store(paths[1], (const uint8_t *)text, NO_JOURNAL);
     assert_int_equal(soa_log_open(paths[1], &log, &report), SOA_E_FORMAT);
     assert_int_equal(soa_journal_reopen(paths[1], &j, &t, &blob, &size, NULL, NULL, &report),
                      SOA_E_FORMAT);
     bytes b = load(paths[1]);
-    assert_int_equal(b.size, 5000);
+    assert_int_equal(b.size, NO_JOURNAL);
     free(b.data);
-    FINE(soa_log_open(paths[0], &log, &said));
+    free(text);
+    soa_log_close(NULL);
+}
+
+static void events_read(soa_log *log) {
+    soa_report report;
     soa_log_event_info event;
+    char *longest = letters(LONGEST_TEXT);
     FINE(soa_log_read_event(log, 0, &event, &said));
-    assert_string_equal(event.text, long_text);
+    assert_string_equal(event.text, longest);
     assert_int_equal(soa_log_read_event(log, 1, &event, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_log_read_event(log, -1, &event, &report), SOA_E_ARGUMENT);
-    const int none[1] = {3};
-    assert_int_equal(
-        soa_log_read_samples(log, &(soa_log_range){.count = 1, .signals = none, .signal_count = 1},
-                             &t, values, &got, &report),
-        SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_read_samples(log, &(soa_log_range){.first = -1, .count = 1}, &t,
-                                          values, &got, &report),
-                     SOA_E_ARGUMENT);
-    FINE(soa_log_read_samples(log, &(soa_log_range){.first = 2, .count = 1}, &t, values, &got,
-                              &said));
+    free(longest);
+}
+static void samples_read(soa_log *log, const int *no_signal) {
+    soa_report report;
+    double t, values[3];
+    int64_t got;
+    const soa_log_range signal = {.count = 1, .signals = no_signal, .signal_count = 1},
+                        before = {.first = -1, .count = 1}, after = {.first = 2, .count = 1};
+    assert_int_equal(soa_log_read_samples(log, &signal, &t, values, &got, &report), SOA_E_ARGUMENT);
+    assert_int_equal(soa_log_read_samples(log, &before, &t, values, &got, &report), SOA_E_ARGUMENT);
+    FINE(soa_log_read_samples(log, &after, &t, values, &got, &said));
     assert_int_equal(got, 0);
-    assert_int_equal(
-        soa_log_overview(
-            log, &(soa_log_window){.signals = none, .signal_count = 1, .t1 = 1, .columns = 1}, min,
-            max, &report),
-        SOA_E_ARGUMENT);
-    assert_int_equal(
-        soa_log_overview(log, &(soa_log_window){.t0 = 1, .columns = 1}, min, max, &report),
-        SOA_E_ARGUMENT);
-    assert_int_equal(
-        soa_log_overview(log, &(soa_log_window){.t1 = NAN, .columns = 1}, min, max, &report),
-        SOA_E_ARGUMENT);
-    assert_int_equal(soa_log_overview(log, &(soa_log_window){.t1 = 1}, min, max, &report),
-                     SOA_E_ARGUMENT);
+}
+static void overview_refused(soa_log *log, soa_log_window window) {
+    soa_report report;
+    double min[3], max[3];
+    assert_int_equal(soa_log_overview(log, &window, min, max, &report), SOA_E_ARGUMENT);
+}
+static void reading_refused(void **state) {
+    (void)state;
+    accept_and_refuse();
+    soa_log *log = NULL;
+    const int no_signal = 3;
+    FINE(soa_log_open(paths[0], &log, &said));
+    events_read(log);
+    samples_read(log, &no_signal);
+    overview_refused(
+        log, (soa_log_window){.signals = &no_signal, .signal_count = 1, .t1 = 1, .columns = 1});
+    overview_refused(log, (soa_log_window){.t0 = 1, .columns = 1});
+    overview_refused(log, (soa_log_window){.t1 = NAN, .columns = 1});
+    overview_refused(log, (soa_log_window){.t1 = 1});
     soa_log_close(log);
-    soa_log_close(NULL);
-    assert_int_equal(soa_journal_close(NULL, NULL), SOA_OK);
-    /* another version: said as such */
-    b = load(paths[0]);
+}
+
+/* Another version is reported as such. */
+static void newer_version_refused(void **state) {
+    (void)state;
+    accept_and_refuse();
+    soa_log *log = NULL;
+    soa_report report;
     soai_crc c;
+    bytes b = load(paths[0]);
     soai_crc_init(&c);
     put_u32(b.data + 8, 2);
     put_u32(b.data + 60, soai_crc_add(&c, 0, b.data, 60));
@@ -1265,11 +1331,25 @@ static void disturbed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checksum),  cmocka_unit_test(round_trip),     cmocka_unit_test(overview),
-        cmocka_unit_test(truncated), cmocka_unit_test(flipped),        cmocka_unit_test(mangled),
-        cmocka_unit_test(killed),    cmocka_unit_test(full_disk),      cmocka_unit_test(followed),
-        cmocka_unit_test(refusals),  cmocka_unit_test(csv_reads_back), cmocka_unit_test(memory),
-        cmocka_unit_test(replaced),  cmocka_unit_test(disturbed),
+        cmocka_unit_test(checksum),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(overview),
+        cmocka_unit_test(truncated),
+        cmocka_unit_test(flipped),
+        cmocka_unit_test(mangled),
+        cmocka_unit_test(killed),
+        cmocka_unit_test(full_disk),
+        cmocka_unit_test(followed),
+        cmocka_unit_test(creation_refused),
+        cmocka_unit_test(second_writer_refused),
+        cmocka_unit_test(writing_refused),
+        cmocka_unit_test(opening_refused),
+        cmocka_unit_test(reading_refused),
+        cmocka_unit_test(newer_version_refused),
+        cmocka_unit_test(csv_reads_back),
+        cmocka_unit_test(memory),
+        cmocka_unit_test(replaced),
+        cmocka_unit_test(disturbed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

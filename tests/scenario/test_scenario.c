@@ -259,8 +259,7 @@ static void test_constraints(const soa_scenario *s) {
     marked(s->disturbances[1].mark, 64, 5);
 }
 
-static void test_control(const soa_scenario *s) {
-    const soa_scene_control *c = &s->control;
+static void test_sensors(const soa_scene_control *c) {
     near(c->rate, 500);
     assert_int_equal(c->saturate, 1);
     near(c->mass_estimate, 1.05);
@@ -274,12 +273,8 @@ static void test_control(const soa_scenario *s) {
     near(c->sensors.torque_noise, 0.01);
     all_near(c->sensors.imu_noise, 2, 1e-3, 0.01);
     near(c->sensors.delay, 0.002);
-    assert_int_equal(c->phase_count, 3);
-    const soa_phase *p = c->phases;
-    same(p[0].name, "approach");
-    near(p[0].blend, 0);
-    assert_int_equal(p[0].action_count, 2);
-    const soa_action *a = p[0].actions;
+}
+static void test_impedance(const soa_action *a) {
     assert_int_equal(a->kind, SOA_ACT_IMPEDANCE);
     same(a->name, "left");
     same(a->frame, "robot.left_hand");
@@ -295,7 +290,8 @@ static void test_control(const soa_scenario *s) {
     near(a->max_torque, 20);
     assert_null(a->part);
     marked(a->mark, 74, 11);
-    a = &p[0].actions[1];
+}
+static void test_inverse_dynamics(const soa_action *a) {
     assert_int_equal(a->kind, SOA_ACT_INVERSE_DYNAMICS);
     same(a->name, "inverse-dynamics");
     same(a->part, "robot");
@@ -310,8 +306,15 @@ static void test_control(const soa_scenario *s) {
     all_near(a->stiffness, 2, 25, 25);
     all_near(a->damping, 2, 10, 10);
     assert_null(a->frame);
-    assert_int_equal(p[0].transition_count, 1);
-    const soa_transition *t = p[0].transitions;
+}
+static void test_approach(const soa_phase *p) {
+    same(p->name, "approach");
+    near(p->blend, 0);
+    assert_int_equal(p->action_count, 2);
+    test_impedance(&p->actions[0]);
+    test_inverse_dynamics(&p->actions[1]);
+    assert_int_equal(p->transition_count, 1);
+    const soa_transition *t = p->transitions;
     same(t->to, "contact");
     assert_int_equal(t->condition_count, 2);
     same(t->conditions[0].signal, "error.left");
@@ -322,25 +325,27 @@ static void test_control(const soa_scenario *s) {
     assert_int_equal(t->conditions[1].compare, SOA_ABOVE);
     near(t->conditions[1].value, 4);
     near(t->conditions[1].hold, 0);
-
-    a = p[1].actions;
+}
+static void test_contact_phase(const soa_phase *p) {
+    const soa_action *a = p->actions;
     assert_int_equal(a->kind, SOA_ACT_HYBRID);
     same(a->relative_to, "world");
     assert_int_equal(a->has_goal, 0);
     assert_int_equal(a->force_rows, 1u << 5 | 1u << 0);
     all_near(a->force_gain, 2, 0.2, 0.2);
-    a = &p[1].actions[1];
+    a = &p->actions[1];
     assert_int_equal(a->kind, SOA_ACT_BASE_HOLD);
     same(a->part, "robot");
     all_near(a->stiffness, 2, 3, 3);
-    assert_int_equal(p[1].transition_count, 2);
-    assert_int_equal(p[1].transitions[0].condition_count, 1);
-    same(p[1].transitions[0].conditions->signal, "touching.left");
-    near(p[1].transitions[0].conditions->hold, 0.1);
-    same(p[1].transitions[1].to, "approach");
-
-    near(p[2].blend, 0.2);
-    a = p[2].actions;
+    assert_int_equal(p->transition_count, 2);
+    assert_int_equal(p->transitions[0].condition_count, 1);
+    same(p->transitions[0].conditions->signal, "touching.left");
+    near(p->transitions[0].conditions->hold, 0.1);
+    same(p->transitions[1].to, "approach");
+}
+static void test_coordination(const soa_phase *p) {
+    const soa_action *a = p->actions;
+    near(p->blend, 0.2);
     assert_int_equal(a->kind, SOA_ACT_COORDINATION);
     same(a->frame, "satellite");
     assert_int_equal(a->hand_count, 2);
@@ -358,7 +363,15 @@ static void test_control(const soa_scenario *s) {
     assert_int_equal(a->passive, 1);
     all_near(a->follow_stiffness, 2, 20, 200);
     all_near(a->follow_damping, 2, 15, 15);
-    assert_int_equal(p[2].transition_count, 0);
+    assert_int_equal(p->transition_count, 0);
+}
+static void test_control(const soa_scenario *s) {
+    const soa_scene_control *c = &s->control;
+    test_sensors(c);
+    assert_int_equal(c->phase_count, 3);
+    test_approach(&c->phases[0]);
+    test_contact_phase(&c->phases[1]);
+    test_coordination(&c->phases[2]);
 }
 
 static void test_rest(const soa_scenario *s) {
@@ -503,23 +516,33 @@ static void test_units(void **state) {
                      rows[i].value);
         soa_scenario_free(&s);
     }
-    static const char *const others[] = {"duration: 40 s\n",
-                                         "duration: 2 min\n",
-                                         "duration: 1500 ms\n",
-                                         "gravity: [0, 0, -1.62 m/s^2]\n",
-                                         "control: {rate: 1 kHz}\n",
-                                         "disturbances: [{frame: sat, duration: 1, torque: [1 Nm, "
-                                         "0, 2 N m], force: [1 kN, 0, 0]}]\n"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
-        char text[400];
-        snprintf(text, sizeof text, PARTS "%s", others[i]);
-        soa_scenario s = parse(text);
-        if (i < 3) near(s.duration, i == 0 ? 40 : i == 1 ? 120 : 1.5);
-        if (i == 3) near(s.gravity[2], -1.62);
-        if (i == 4) near(s.control.rate, 1000);
-        if (i == 5) all_near(s.disturbances[0].wrench, 6, 1, 0, 2, 1000, 0, 0);
-        soa_scenario_free(&s);
-    }
+}
+/* Two parts and more */
+static soa_scenario parse_more(const char *more) {
+    char text[400];
+    snprintf(text, sizeof text, PARTS "%s", more);
+    return parse(text);
+}
+static void duration_is(const char *more, double expected) {
+    soa_scenario s = parse_more(more);
+    near(s.duration, expected);
+    soa_scenario_free(&s);
+}
+static void test_other_units(void **state) {
+    (void)state;
+    duration_is("duration: 40 s\n", 40);
+    duration_is("duration: 2 min\n", 120);
+    duration_is("duration: 1500 ms\n", 1.5);
+    soa_scenario s = parse_more("gravity: [0, 0, -1.62 m/s^2]\n");
+    near(s.gravity[2], -1.62);
+    soa_scenario_free(&s);
+    s = parse_more("control: {rate: 1 kHz}\n");
+    near(s.control.rate, 1000);
+    soa_scenario_free(&s);
+    s = parse_more("disturbances: [{frame: sat, duration: 1, torque: [1 Nm, 0, 2 N m], "
+                   "force: [1 kN, 0, 0]}]\n");
+    all_near(s.disturbances[0].wrench, 6, 1, 0, 2, 1000, 0, 0);
+    soa_scenario_free(&s);
 }
 
 /* Numbers have a point whatever the locale, which is left as it was. */
@@ -973,60 +996,75 @@ static void test_uniform(void **state) {
     assert_true(fabs(below / n) < 5 / 12. / sqrt(n));
 }
 
+enum { EXAMPLE_VARIATIONS = 7, EXAMPLE_CASES = 200 };
+/* What the values of one case change in the example, and that nothing else has changed, the
+ * original not at all. */
+static void check_case(const soa_scenario *s, const soa_scenario *v, const double *values) {
+    near(v->parts[1].mass_scale, values[0]);
+    for (int c = 0; c < 4; ++c)
+        near(v->contacts[c].friction, values[1]);
+    near(v->parts[1].twist[1], values[2]);
+    near(v->parts[1].place.p[2], values[3]);
+    all_near(v->control.sensors.pose_noise, 2, values[4], values[4]);
+    near(v->control.sensors.delay, values[5]);
+    near(v->control.mass_estimate, values[6]);
+    near(v->parts[0].mass_scale, 1);
+    near(v->parts[1].twist[3], 0.01);
+    near(v->parts[1].place.p[0], 0.9);
+    near(v->contacts[0].stiffness, 40);
+    near(v->control.sensors.rate_noise, 1e-4);
+    near(s->parts[1].mass_scale, 1);
+    near(s->contacts[0].friction, 0.7);
+    near(s->control.mass_estimate, 1.05);
+    assert_ptr_equal(v->shapes, s->shapes);
+}
+/* Values fill their range: something within a tenth of it from each end. */
+static void check_range(const soa_variation *range, double low, double high) {
+    const double width = range->high - range->low;
+    assert_true(low < range->low + 0.1 * width && high > range->high - 0.1 * width);
+}
 static void test_vary(void **state) {
     (void)state;
-    soa_scenario s, v, again;
+    soa_scenario s, v;
     soa_report report;
+    double first[EXAMPLE_VARIATIONS], values[EXAMPLE_VARIATIONS], low[EXAMPLE_VARIATIONS],
+        high[EXAMPLE_VARIATIONS];
     assert_int_equal(soa_scenario_read(example_path(), &s, &report), SOA_OK);
-    double first[7], values[7], low[7], high[7];
     assert_int_equal(soa_scenario_vary(&s, 42, &v, first, &report), SOA_OK);
-    uint64_t seed = v.seed;
+    const uint64_t seed = v.seed;
     soa_scenario_free(&v);
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < EXAMPLE_VARIATIONS; ++i) {
         low[i] = INFINITY;
         high[i] = -INFINITY;
     }
-    for (uint64_t k = 0; k < 200; ++k) {
-        uint64_t number = 199 - k; /* any order */
+    for (uint64_t k = 0; k < EXAMPLE_CASES; ++k) {
+        const uint64_t number = EXAMPLE_CASES - 1 - k; /* any order */
         assert_int_equal(soa_scenario_vary(&s, number, &v, values, NULL), SOA_OK);
         if (number == 42) {
             assert_memory_equal(values, first, sizeof first);
             assert_true(v.seed == seed && seed != s.seed);
         }
-        for (int i = 0; i < 7; ++i) {
+        for (int i = 0; i < EXAMPLE_VARIATIONS; ++i) {
             assert_true(values[i] >= s.variations[i].low && values[i] <= s.variations[i].high);
             low[i] = fmin(low[i], values[i]);
             high[i] = fmax(high[i], values[i]);
         }
-        near(v.parts[1].mass_scale, values[0]);
-        for (int c = 0; c < 4; ++c)
-            near(v.contacts[c].friction, values[1]);
-        near(v.parts[1].twist[1], values[2]);
-        near(v.parts[1].place.p[2], values[3]);
-        all_near(v.control.sensors.pose_noise, 2, values[4], values[4]);
-        near(v.control.sensors.delay, values[5]);
-        near(v.control.mass_estimate, values[6]);
-        /* nothing else has changed, and the original not at all */
-        near(v.parts[0].mass_scale, 1);
-        near(v.parts[1].twist[3], 0.01);
-        near(v.parts[1].place.p[0], 0.9);
-        near(v.contacts[0].stiffness, 40);
-        near(v.control.sensors.rate_noise, 1e-4);
-        near(s.parts[1].mass_scale, 1);
-        near(s.contacts[0].friction, 0.7);
-        near(s.control.mass_estimate, 1.05);
-        assert_ptr_equal(v.shapes, s.shapes);
+        check_case(&s, &v, values);
         soa_scenario_free(&v);
     }
-    for (int i = 0; i < 7; ++i) {
-        double width = s.variations[i].high - s.variations[i].low;
-        assert_true(low[i] < s.variations[i].low + 0.1 * width &&
-                    high[i] > s.variations[i].high - 0.1 * width);
-    }
+    for (int i = 0; i < EXAMPLE_VARIATIONS; ++i)
+        check_range(&s.variations[i], low[i], high[i]);
     assert_int_equal(soa_scenario_vary(NULL, 0, &v, NULL, &report), SOA_E_ARGUMENT);
     assert_int_equal(soa_scenario_vary(&s, 0, NULL, NULL, &report), SOA_E_ARGUMENT);
+    soa_scenario_free(&s);
+}
 
-    /* filled in C: checked as well */
+/* A scenario filled in C is checked as well. */
+static void test_vary_own(void **state) {
+    (void)state;
+    soa_scenario again;
+    soa_report report;
+    double value;
     soa_part part = soa_part_default("box");
     soa_variation change = {.path = "box.mass_scale", .low = 1, .high = 2};
     soa_scenario own = soa_scenario_default("own");
@@ -1034,25 +1072,44 @@ static void test_vary(void **state) {
     own.part_count = 1;
     own.variations = &change;
     own.variation_count = 1;
-    assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_OK);
+    assert_int_equal(soa_scenario_vary(&own, 0, &again, &value, &report), SOA_OK);
     near(again.parts[0].mass_scale, 1 + soa_scenario_uniform(1, 0, 0));
     soa_scenario_free(&again);
     change.path = "box.mass_scal";
-    assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_NAME);
+    assert_int_equal(soa_scenario_vary(&own, 0, &again, &value, &report), SOA_E_NAME);
     same(report.text,
          "nothing that varies is called 'box.mass_scal'; did you mean 'box.mass_scale'?");
     change.path = NULL;
-    assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_NAME);
+    assert_int_equal(soa_scenario_vary(&own, 0, &again, &value, &report), SOA_E_NAME);
     change.path = "box.mass_scale";
     change.high = NAN;
-    values[0] = -3;
-    assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_ARGUMENT);
-    near(values[0], -3);
+    value = -3;
+    assert_int_equal(soa_scenario_vary(&own, 0, &again, &value, &report), SOA_E_ARGUMENT);
+    near(value, -3);
     change.high = 0.5;
-    assert_int_equal(soa_scenario_vary(&own, 0, &again, values, &report), SOA_E_ARGUMENT);
-    soa_scenario_free(&s);
+    assert_int_equal(soa_scenario_vary(&own, 0, &again, &value, &report), SOA_E_ARGUMENT);
+}
 
-    /* every path there is */
+/* Every path there is changes something. */
+static void vary_path(const char *path, uint64_t number) {
+    char text[600];
+    double value;
+    soa_scenario v;
+    soa_report report;
+    const char *range =
+        strcmp(path, "contact.least_distance") == 0 ? "[0.1 mm, 0.2 mm]" : "[0.5, 0.6]";
+    snprintf(text, sizeof text, CONTACT("between: [ball, ground]") "sweep:\n  %s: %s\n", path,
+             range);
+    soa_scenario s = parse(text);
+    assert_int_equal(soa_scenario_vary(&s, number, &v, &value, &report), SOA_OK);
+    assert_true(memcmp(&v.control, &s.control, sizeof v.control) ||
+                memcmp(v.parts, s.parts, 2 * sizeof *v.parts) ||
+                memcmp(v.contacts, s.contacts, sizeof *v.contacts));
+    soa_scenario_free(&v);
+    soa_scenario_free(&s);
+}
+static void test_vary_paths(void **state) {
+    (void)state;
     static const char *const paths[] = {"sat.mass_scale",
                                         "sat.inertia_scale",
                                         "sat.damping_scale",
@@ -1086,37 +1143,20 @@ static void test_vary(void **state) {
                                         "control.mass_estimate",
                                         "control.inertia_estimate",
                                         "control.damping_estimate"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
-        char text[600];
-        const char *range =
-            strcmp(paths[i], "contact.least_distance") == 0 ? "[0.1 mm, 0.2 mm]" : "[0.5, 0.6]";
-        snprintf(text, sizeof text, CONTACT("between: [ball, ground]") "sweep:\n  %s: %s\n",
-                 paths[i], range);
-        s = parse(text);
-        assert_int_equal(soa_scenario_vary(&s, i, &v, values, &report), SOA_OK);
-        assert_true(memcmp(&v.control, &s.control, sizeof v.control) ||
-                    memcmp(v.parts, s.parts, 2 * sizeof *v.parts) ||
-                    memcmp(v.contacts, s.contacts, sizeof *v.contacts));
-        soa_scenario_free(&v);
-        soa_scenario_free(&s);
-    }
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i)
+        vary_path(paths[i], i);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_yaml),
-        cmocka_unit_test(test_every_key),
-        cmocka_unit_test(test_all_keys_listed),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_attacks),
-        cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_vary),
+        cmocka_unit_test(test_example),   cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_units),     cmocka_unit_test(test_other_units),
+        cmocka_unit_test(test_locale),    cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_every_key), cmocka_unit_test(test_all_keys_listed),
+        cmocka_unit_test(test_mistakes),  cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_attacks),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_uniform),   cmocka_unit_test(test_vary),
+        cmocka_unit_test(test_vary_own),  cmocka_unit_test(test_vary_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ typedef struct two_pumas {
 } two_pumas;
 static inline two_pumas two_pumas_open(int coulomb, double satellite_mass, double mass_scale,
                                        double damping_scale) {
-    const soa_read_options options = {.floating = 1};
+    const soa_read_options options = {.floating = true};
     const soa_model *arms;
     soa_report report;
     if (soa_stock_model_create("two-puma", &options, &arms, &report)) fail_msg("%s", report.text);
@@ -185,7 +185,7 @@ static inline void two_pumas_pose(const two_pumas *t, double apart, double *q) {
         {{t->hand[1], 1, 1}, soa_frame_from_rpy(-right_angle, 0, 0, 0.65, -apart / 2, 0.1)},
         {{t->base, 1, 1}, soa_frame_identity()},
         {{t->satellite, 1, 1}, soa_frame_from_rpy(0, 0, 0, 0.65, 0, 0.1)}};
-    const soa_ik_options options = {.ignore_limits = 1, .most_steps = 1000, .tolerance = 1e-11};
+    const soa_ik_options options = {.ignore_limits = true, .most_steps = 1000, .tolerance = 1e-11};
     soa_ik_result result;
     const soa_status s = soa_inverse_kinematics(t->m, w, target, 4, &options, q, &result);
     if (s) fail_msg("inverse kinematics: %s, residual %g", soa_status_text(s), result.residual);

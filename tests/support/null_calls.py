@@ -129,13 +129,15 @@ def main():
     include, output = sys.argv[1:]
     lines, table = [], []
     for header, result, name, parameters in functions(include):
-        arguments, missing = [], []
+        arguments, missing, report, report_room = [], [], -1, -1
         for at, (kind, parameter, pointer) in enumerate(parameters_of(parameters)):
             value = valid(name, kind, parameter, at)
             if pointer:
                 cast = f"({kind})" if not value.startswith("on_") and value != "run_all" else ""
                 absent = f"EMPTY({kind})" if value.startswith("&f.") and kind.startswith("const ") else "NULL"
                 arguments.append(f"MISSING({len(missing)}) ? {absent} : {cast}{value}")
+                if kind == "soa_report *":
+                    report, report_room = len(missing), at
                 missing.append(parameter)
             elif kind == "soa_taylor":
                 arguments.append("soa_taylor_variable(2, 0.5, 1)")
@@ -149,12 +151,14 @@ def main():
         lines.append(f"    return (int){call};" if result == "soa_status" else f"    (void){call};\n    return -1;")
         lines.append("}")
         names = ", ".join(f'"{m}"' for m in missing)
-        table.append(f'    {{"{name}", call_{name}, {len(missing)}, {{{names}}}}},')
+        table.append(f'    {{"{name}", call_{name}, {len(missing)}, {{{names}}}, {report}, {report_room}}},')
     with open(output, "w", encoding="utf-8") as file:
         file.write("/* Made by tests/support/null_calls.py of the public headers. */\n")
         file.write("\n".join(lines))
         file.write("\nstatic const struct public_call {\n    const char *name;\n    int (*call)(unsigned, int);\n"
-                   "    int pointers;\n    const char *pointer[16];\n} public_calls[] = {\n")
+                   "    int pointers;\n    const char *pointer[16];\n"
+                   "    int report;      /* which of the pointers is the report, -1: none */\n"
+                   "    int report_room; /* the room that it is in */\n} public_calls[] = {\n")
         file.write("\n".join(table) + "\n};\n")
 
 

@@ -89,8 +89,7 @@ static void rotation(const double q[4], double R[9]) {
     memcpy(R, all, sizeof all);
 }
 
-/* The scene as text, parsed and looked through; to be freed. */
-static json_t *checked_scene(view_scene *scene, const soa_model *model) {
+static json_t *parsed_scene(view_scene *scene) {
     app_out out;
     out_start(&out, -1);
     out_text(&out, "before");
@@ -99,6 +98,13 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
     json_t *j = json_loadb(out.data + 6, out.size - 6, JSON_REJECT_DUPLICATES, &error);
     if (!j) fail_msg("not JSON: %s at %d:%d", error.text, error.line, error.column);
     out_free(&out);
+    return j;
+}
+static void check_place(const json_t *object, const char *key, double place[7]) {
+    numbers(object, key, place, 7);
+    unit(place + 3);
+}
+static void check_head(const json_t *j) {
     assert_string_equal(text(j, "kind"), "scene");
     assert_int_equal((int)number(j, "version"), 1);
     text(j, "title");
@@ -106,98 +112,136 @@ static json_t *checked_scene(view_scene *scene, const soa_model *model) {
     text(j, "source");
     text(j, "scenario");
     assert_true(json_is_boolean(json_object_get(j, "live")));
+    const json_t *time = json_object_get(j, "time");
+    assert_true(number(time, "first") <= number(time, "last") && number(time, "tick") >= 0);
+}
+static void check_joint(const json_t *joint, const soa_body_info *info) {
+    double axis[3];
+    assert_string_equal(text(joint, "name"), info->joint);
+    assert_string_equal(text(joint, "type"), soa_joint_type_name(info->type));
+    assert_int_equal((int)number(joint, "q"), info->q_index);
+    assert_int_equal(json_object_get(joint, "lower") != NULL, info->lower > -INFINITY);
+    const int has_axis = info->type != SOA_SPHERICAL && info->type != SOA_FREE;
+    assert_int_equal(json_object_get(joint, "axis") != NULL, has_axis);
+    if (has_axis) numbers(joint, "axis", axis, 3);
+}
+/* Body b of the model; 0 is the world. */
+static void check_body(const json_t *body, int b, const soa_model *model) {
+    const int parent = (int)number(body, "parent");
+    double place[7], x[6], R[9];
+    soa_body_info info;
+    assert_true(b ? parent >= 0 && parent < b : parent == -1);
+    check_place(body, "place", place);
+    numbers(body, "com", x, 3);
+    numbers(body, "inertia", x, 6);
+    assert_true(number(body, "mass") >= 0);
+    if (!b) return;
+    OK(soa_model_body(model, b, &info));
+    assert_string_equal(text(body, "name"), info.link);
+    assert_int_equal(parent, info.parent);
+    rotation(place + 3, R);
+    for (int k = 0; k < 9; ++k)
+        near("placement", R[k], info.placement.R[k], 1e-14);
+    for (int k = 0; k < 3; ++k)
+        assert_true(place[k] == info.placement.p[k]); /* to the bit */
+    assert_true(number(body, "mass") == info.mass);
+    check_joint(json_object_get(body, "joint"), &info);
+}
+/* All bodies, or none if nothing is drawn; how many. */
+static int check_bodies(const json_t *j, int drawn, const soa_model *model) {
     const json_t *bodies = json_object_get(j, "bodies");
-    const int drawn = view_body_count(scene), count = (int)json_array_size(bodies);
-    assert_int_equal(count, drawn);
-    double place[7], x[9];
+    const int count = (int)json_array_size(bodies);
     int nq = 0, nv = 0;
+    assert_int_equal(count, drawn);
     for (int b = 0; b < count; ++b) {
         const json_t *body = json_array_get(bodies, (size_t)b),
                      *joint = json_object_get(body, "joint");
-        const int parent = (int)number(body, "parent");
-        assert_true(b ? parent >= 0 && parent < b : parent == -1);
-        numbers(body, "place", place, 7);
-        unit(place + 3);
-        numbers(body, "com", x, 3);
-        numbers(body, "inertia", x, 6);
-        assert_true(number(body, "mass") >= 0);
+        check_body(body, b, model);
         if (!b) continue;
-        soa_body_info info;
-        double R[9];
-        OK(soa_model_body(model, b, &info));
-        assert_string_equal(text(body, "name"), info.link);
-        assert_int_equal(parent, info.parent);
-        rotation(place + 3, R);
-        for (int k = 0; k < 9; ++k)
-            near("placement", R[k], info.placement.R[k], 1e-14);
-        for (int k = 0; k < 3; ++k)
-            assert_true(place[k] == info.placement.p[k]); /* to the bit */
-        assert_true(number(body, "mass") == info.mass);
-        assert_string_equal(text(joint, "name"), info.joint);
-        assert_string_equal(text(joint, "type"), soa_joint_type_name(info.type));
-        assert_int_equal((int)number(joint, "q"), info.q_index);
         nq += (int)number(joint, "nq");
         nv += (int)number(joint, "nv");
-        assert_int_equal(json_object_get(joint, "lower") != NULL, info.lower > -INFINITY);
-        const int has_axis = info.type != SOA_SPHERICAL && info.type != SOA_FREE;
-        assert_int_equal(json_object_get(joint, "axis") != NULL, has_axis);
-        if (has_axis) numbers(joint, "axis", x, 3);
     }
     if (drawn) assert_true(nq == soa_model_nq(model) && nv == soa_model_nv(model));
     assert_int_equal(json_array_size(json_object_get(j, "q")), drawn ? soa_model_nq(model) : 0);
+    return count;
+}
+/* Vertices and faces of what has some; every corner is a vertex. */
+static void check_faces(const json_t *shape, int is_mesh) {
+    const json_t *vertices = json_object_get(shape, "vertices"),
+                 *faces = json_object_get(shape, "faces");
+    assert_int_equal(json_is_array(vertices) && json_is_array(faces), is_mesh);
+    for (size_t f = 0; f < json_array_size(faces); ++f) {
+        const json_t *face = json_array_get(faces, f);
+        assert_true(json_array_size(face) >= 1);
+        for (size_t k = 0; k < json_array_size(face); ++k) {
+            const long long corner = json_integer_value(json_array_get(face, k));
+            assert_true(corner >= 0 && corner < (long long)json_array_size(vertices));
+        }
+    }
+}
+static void check_shape(const json_t *shape, int bodies) {
+    const int body = (int)number(shape, "body");
+    const char *type = text(shape, "type"), *role = text(shape, "role");
+    double place[7], half[3];
+    assert_true(body >= 0 && body < bodies);
+    check_place(shape, "place", place);
+    numbers(shape, "half", half, 3);
+    assert_true(!strcmp(role, "contact") || !strcmp(role, "visual"));
+    assert_true(strstr(" box sphere capsule cylinder hull mesh ", type) &&
+                number(shape, "radius") >= 0);
+    check_faces(shape, !strcmp(type, "hull") || !strcmp(type, "mesh"));
+    text(shape, "name");
+    text(shape, "group");
+}
+static void check_named_frame(const json_t *named, int bodies, const soa_model *model) {
+    double place[7];
+    assert_true(number(named, "body") >= 0 && number(named, "body") < bodies);
+    check_place(named, "place", place);
+    assert_true(soa_model_find_frame(model, text(named, "name")) > 0);
+}
+static void check_constraint(const json_t *constraint, int bodies) {
+    double place[7];
+    assert_true(number(constraint, "body_a") >= 0 && number(constraint, "body_a") < bodies);
+    assert_true(number(constraint, "body_b") >= 0 && number(constraint, "body_b") < bodies);
+    if (json_object_get(constraint, "place_a")) {
+        check_place(constraint, "place_a", place);
+        check_place(constraint, "place_b", place);
+    } else {
+        assert_null(json_object_get(constraint, "joint"));
+    }
+}
+static void check_record(const json_t *j) {
     size_t i;
     json_t *item;
-    json_array_foreach(json_object_get(j, "shapes"), i, item) {
-        const int body = (int)number(item, "body");
-        const char *type = text(item, "type"), *role = text(item, "role");
-        assert_true(body >= 0 && body < count);
-        numbers(item, "place", place, 7);
-        unit(place + 3);
-        numbers(item, "half", x, 3);
-        assert_true(!strcmp(role, "contact") || !strcmp(role, "visual"));
-        assert_true(strstr(" box sphere capsule cylinder hull mesh ", type) &&
-                    number(item, "radius") >= 0);
-        const json_t *vertices = json_object_get(item, "vertices"),
-                     *faces = json_object_get(item, "faces");
-        const int is_mesh = !strcmp(type, "hull") || !strcmp(type, "mesh");
-        assert_int_equal(json_is_array(vertices) && json_is_array(faces), is_mesh);
-        for (size_t f = 0; f < json_array_size(faces); ++f) {
-            const json_t *face = json_array_get(faces, f);
-            assert_true(json_array_size(face) >= 1);
-            for (size_t k = 0; k < json_array_size(face); ++k) {
-                const long long corner = json_integer_value(json_array_get(face, k));
-                assert_true(corner >= 0 && corner < (long long)json_array_size(vertices));
-            }
-        }
+    json_array_foreach(json_object_get(j, "signals"), i, item) {
         text(item, "name");
-        text(item, "group");
+        text(item, "unit");
+    }
+    json_array_foreach(json_object_get(j, "events"), i, item) {
+        number(item, "t");
+        text(item, "kind");
+        text(item, "text");
+    }
+    json_array_foreach(json_object_get(j, "summary"), i, item) {
+        assert_int_equal(json_array_size(item), 2);
+    }
+}
+/* The scene as text, parsed and looked through; to be freed. */
+static json_t *checked_scene(view_scene *scene, const soa_model *model) {
+    json_t *j = parsed_scene(scene), *item;
+    size_t i;
+    check_head(j);
+    const int bodies = check_bodies(j, view_body_count(scene), model);
+    json_array_foreach(json_object_get(j, "shapes"), i, item) {
+        check_shape(item, bodies);
     }
     json_array_foreach(json_object_get(j, "frames"), i, item) {
-        assert_true(number(item, "body") >= 0 && number(item, "body") < count);
-        numbers(item, "place", place, 7);
-        unit(place + 3);
-        assert_true(soa_model_find_frame(model, text(item, "name")) > 0);
+        check_named_frame(item, bodies, model);
     }
     json_array_foreach(json_object_get(j, "constraints"), i, item) {
-        assert_true(number(item, "body_a") >= 0 && number(item, "body_a") < count);
-        assert_true(number(item, "body_b") >= 0 && number(item, "body_b") < count);
-        if (json_object_get(item, "place_a")) {
-            numbers(item, "place_a", place, 7);
-            unit(place + 3);
-            numbers(item, "place_b", place, 7);
-            unit(place + 3);
-        } else
-            assert_null(json_object_get(item, "joint"));
+        check_constraint(item, bodies);
     }
-    json_array_foreach(json_object_get(j, "signals"), i, item) text(item, "name");
-    text(item, "unit");
-    json_array_foreach(json_object_get(j, "events"), i, item) number(item, "t");
-    text(item, "kind");
-    text(item, "text");
-    json_array_foreach(json_object_get(j, "summary"), i, item)
-        assert_int_equal(json_array_size(item), 2);
-    const json_t *time = json_object_get(j, "time");
-    assert_true(number(time, "first") <= number(time, "last") && number(time, "tick") >= 0);
+    check_record(j);
     return j;
 }
 
@@ -385,114 +429,159 @@ static void check_lines(const frame *f, const soa_world *w) {
     soa_work_free(work);
 }
 
+enum { KEPT = 12, TICKS_BETWEEN = 5 };
+static void check_live_scene(view_scene *scene, const stage *s) {
+    json_t *j = checked_scene(scene, soa_world_model(s->world));
+    assert_int_equal(json_array_size(json_object_get(j, "shapes")), s->scenario->shape_count);
+    assert_int_equal(json_array_size(json_object_get(j, "signals")),
+                     soa_world_signal_count(s->world));
+    assert_int_equal(json_array_size(json_object_get(j, "phases")),
+                     s->scenario->control.phase_count);
+    json_decref(j);
+}
+/* Runs the world: its frames, which are kept, and a sample of each in the journal. */
+static void record_frames(stage *s, view_scene *scene, const char *path, frame kept[KEPT]) {
+    soa_report report = {.body = -1};
+    soa_journal *journal = NULL;
+    double *values = malloc((size_t)soa_world_signal_count(s->world) * sizeof *values);
+    app_out out;
+    out_start(&out, -1);
+    OK(soa_world_create_journal(s->world, path, &journal, &report));
+    for (int k = 0; k < KEPT; ++k) {
+        OK(view_frame_of_world(scene, 0, s->world, &out));
+        read_frame(&out, &kept[k]);
+        out.size = 0;
+        check_frame(&kept[k], soa_world_model(s->world), soa_world_q(s->world),
+                    soa_world_v(s->world), 1);
+        check_lines(&kept[k], s->world);
+        OK(soa_world_signal_values(s->world, values));
+        OK(soa_journal_write_sample(journal, soa_world_time(s->world), values));
+        for (int n = 0; n < TICKS_BETWEEN; ++n)
+            OK(tick(s));
+    }
+    OK(soa_journal_close(journal, &report));
+    free(values);
+    out_free(&out);
+}
+/* Forces: whole shapes' in the record, single points in the world; those of one partner are the
+ * same. Each shape that the world says touches is in the record. */
+static void compare_contacts(const frame *f, const frame *kept) {
+    assert_int_equal(f->contacts > 0, kept->contacts > 0);
+    for (int a = 0; a < kept->contacts; ++a) {
+        int found = 0;
+        for (int c = 0; c < f->contacts; ++c)
+            found = found || f->contact[c][6] == kept->contact[a][6];
+        assert_true(found);
+    }
+}
+/* A frame of the record, a moment after the sample: the last sample before is still the one. */
+static void compare_recorded(const view_replay *replay, const frame *kept, int phases) {
+    static frame f;
+    soa_report report = {.body = -1};
+    app_out out;
+    out_start(&out, -1);
+    OK(view_frame_of_log(replay->scene, 5, kept->t + 1e-5, &out, &report));
+    read_frame(&out, &f);
+    assert_true(f.id == 5 && f.t == kept->t && f.bodies == kept->bodies && f.lines == kept->lines);
+    assert_true(phases ? f.phase >= 0 : f.phase == -1);
+    for (int b = 0; b < f.bodies; ++b)
+        for (int e = 0; e < 7; ++e)
+            near("place", f.place[b][e], kept->place[b][e], 1e-7 * (1 + fabs(f.place[b][e])));
+    compare_contacts(&f, kept);
+    out_free(&out);
+}
+static void check_before_first(const view_replay *replay, double first) {
+    static frame f;
+    soa_report report = {.body = -1};
+    app_out out;
+    out_start(&out, -1);
+    OK(view_frame_of_log(replay->scene, 5, -1, &out, &report));
+    read_frame(&out, &f);
+    assert_true(f.t == first);
+    out_free(&out);
+}
+static void check_samples(const view_replay *replay, const frame kept[KEPT]) {
+    const int signals[3] = {0, 2, 1};
+    soa_report report = {.body = -1};
+    app_out out;
+    out_start(&out, -1);
+    OK(view_samples(replay->scene, 9, signals, 3, 0, 1e9, 1000, &out, &report));
+    assert_true(u32_at(&out, 0) == 3 && u32_at(&out, 4) == 9 && u32_at(&out, 8) == KEPT &&
+                u32_at(&out, 12) == 3);
+    assert_true(u32_at(&out, 16) == 0 && u32_at(&out, 24 + 4) == 2);
+    assert_true(f64_at(&out, 24 + 16 + 8 * 3) == kept[3].t);
+    assert_int_equal(out.size, 24 + 16 + 8 * KEPT * 4);
+    out.size = 0;
+    /* five samples' room */
+    OK(view_samples(replay->scene, 9, signals, 3, 0, 1e9, 15, &out, &report));
+    assert_true(u32_at(&out, 8) == 5 && u32_at(&out, 16) == 1);
+    out_free(&out);
+}
+/* Lowest and highest of two signals in four columns */
+static void check_overview(const view_replay *replay, const frame kept[KEPT]) {
+    const int signals[2] = {0, 2};
+    soa_report report = {.body = -1};
+    app_out out;
+    out_start(&out, -1);
+    OK(view_overview(replay->scene, 9, signals, 2, kept[0].t, kept[KEPT - 1].t, 4, &out, &report));
+    assert_true(u32_at(&out, 0) == 2 && u32_at(&out, 8) == 4 && u32_at(&out, 12) == 2);
+    assert_int_equal(out.size, 32 + 8 + 4 * 2 * 2 * 4);
+    for (int k = 0; k < 8; ++k)
+        assert_true(f32_at(&out, 40 + 4 * (size_t)k) <= f32_at(&out, 72 + 4 * (size_t)k));
+    out_free(&out);
+}
+static void signals_refused(const view_replay *replay) {
+    const int below[1] = {-1}, above[1] = {1 << 20}, signals[2] = {0, 2};
+    soa_report report = {.body = -1};
+    app_out out;
+    out_start(&out, -1);
+    assert_int_equal(view_overview(replay->scene, 9, below, 1, 0, 1, 4, &out, &report),
+                     SOA_E_ARGUMENT);
+    assert_int_equal(view_overview(replay->scene, 9, signals, 2, 0, NAN, 4, &out, &report),
+                     SOA_E_ARGUMENT);
+    assert_int_equal(view_samples(replay->scene, 9, above, 1, 0, 1, 4, &out, &report),
+                     SOA_E_ARGUMENT);
+    assert_int_equal(out.size, 0);
+    out_free(&out);
+}
+static void check_replay(const stage *s, const char *path, const frame kept[KEPT]) {
+    const soa_model *model = soa_world_model(s->world);
+    soa_report report = {.body = -1};
+    view_replay replay;
+    if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
+    assert_int_equal(view_body_count(replay.scene), soa_model_body_count(model) + 1);
+    OK(view_summarise(replay.scene, replay.log, &replay.scenario, replay.world, &report));
+    json_decref(checked_scene(replay.scene, model));
+    for (int k = 0; k < KEPT; ++k)
+        compare_recorded(&replay, &kept[k], s->scenario->control.phase_count);
+    check_before_first(&replay, kept[0].t);
+    check_samples(&replay, kept);
+    check_overview(&replay, kept);
+    signals_refused(&replay);
+    view_replay_close(&replay);
+}
 /* Every shipped scenario: its scene, frames of the world, and the same frames from its record. */
 static void every_scenario(void **unused) {
     (void)unused;
+    static frame kept[KEPT];
     for (int i = 0; soa_stock_scenario_name(i); ++i) {
-        char name[80];
-        snprintf(name, sizeof name, "%s", soa_stock_scenario_name(i));
-        stage s = opened(soa_stock_scenario_text(soa_stock_scenario_name(i)));
+        const char *name = soa_stock_scenario_name(i);
+        char path[] = "/tmp/soa-view-XXXXXX";
+        stage s = opened(soa_stock_scenario_text(name));
         assert_string_equal(s.scenario->name, name);
         s.scenario->integration.max_joint_step = 0;
         soa_report report = {.body = -1};
         view_scene *scene = NULL;
-        view_source source = {
+        const view_source source = {
             .kind = "scenario", .live = 1, .scenario = s.scenario, .world = s.world};
         OK(view_scene_create(&source, &scene, &report));
-        json_t *j = checked_scene(scene, soa_world_model(s.world));
-        assert_int_equal(json_array_size(json_object_get(j, "shapes")), s.scenario->shape_count);
-        assert_int_equal(json_array_size(json_object_get(j, "signals")),
-                         soa_world_signal_count(s.world));
-        assert_int_equal(json_array_size(json_object_get(j, "phases")),
-                         s.scenario->control.phase_count);
-        json_decref(j);
-        char path[] = "/tmp/soa-view-XXXXXX";
+        check_live_scene(scene, &s);
         const int fd = mkstemp(path);
         assert_true(fd >= 0);
         close(fd);
-        soa_journal *journal = NULL;
-        double *values = malloc((size_t)soa_world_signal_count(s.world) * sizeof *values);
-        OK(soa_world_create_journal(s.world, path, &journal, &report));
-        enum { KEPT = 12 };
-        static frame kept[KEPT], f;
-        app_out out;
-        out_start(&out, -1);
-        for (int k = 0; k < KEPT; ++k) {
-            OK(view_frame_of_world(scene, 0, s.world, &out));
-            read_frame(&out, &kept[k]);
-            out.size = 0;
-            check_frame(&kept[k], soa_world_model(s.world), soa_world_q(s.world),
-                        soa_world_v(s.world), 1);
-            check_lines(&kept[k], s.world);
-            OK(soa_world_signal_values(s.world, values));
-            OK(soa_journal_write_sample(journal, soa_world_time(s.world), values));
-            for (int n = 0; n < 5; ++n)
-                OK(tick(&s));
-        }
-        OK(soa_journal_close(journal, &report));
-        view_replay replay;
-        if (view_replay_open(path, &replay, &report)) fail_msg("%s", report.text);
-        assert_int_equal(view_body_count(replay.scene),
-                         soa_model_body_count(soa_world_model(s.world)) + 1);
-        OK(view_summarise(replay.scene, replay.log, &replay.scenario, replay.world, &report));
-        json_decref(checked_scene(replay.scene, soa_world_model(s.world)));
-        /* a moment later the last sample before is still the one */
-        for (int k = 0; k < KEPT; ++k) {
-            OK(view_frame_of_log(replay.scene, 5, kept[k].t + 1e-5, &out, &report));
-            read_frame(&out, &f);
-            out.size = 0;
-            assert_true(f.id == 5 && f.t == kept[k].t && f.bodies == kept[k].bodies &&
-                        f.lines == kept[k].lines);
-            assert_true(s.scenario->control.phase_count ? f.phase >= 0 : f.phase == -1);
-            for (int b = 0; b < f.bodies; ++b)
-                for (int e = 0; e < 7; ++e)
-                    near("place", f.place[b][e], kept[k].place[b][e],
-                         1e-7 * (1 + fabs(f.place[b][e])));
-            /* forces: whole shapes' in the record, single points in the world; those of one partner
-             * are the same */
-            assert_int_equal(f.contacts > 0, kept[k].contacts > 0);
-            /* told for a shape that the record tells of */
-            for (int a = 0; a < kept[k].contacts; ++a) {
-                int told = 0;
-                for (int c = 0; c < f.contacts; ++c)
-                    told = told || f.contact[c][6] == kept[k].contact[a][6];
-                assert_true(told);
-            }
-        }
-        OK(view_frame_of_log(replay.scene, 5, -1, &out, &report)); /* before the first: the first */
-        read_frame(&out, &f);
-        out.size = 0;
-        assert_true(f.t == kept[0].t);
-        /* signals */
-        const int two[3] = {0, 2, 1};
-        OK(view_samples(replay.scene, 9, two, 3, 0, 1e9, 1000, &out, &report));
-        assert_true(u32_at(&out, 0) == 3 && u32_at(&out, 4) == 9 && u32_at(&out, 8) == KEPT &&
-                    u32_at(&out, 12) == 3);
-        assert_true(u32_at(&out, 16) == 0 && u32_at(&out, 24 + 4) == 2);
-        assert_true(f64_at(&out, 24 + 16 + 8 * 3) == kept[3].t);
-        assert_int_equal(out.size, 24 + 16 + 8 * KEPT * 4);
-        out.size = 0;
-        /* five samples' room */
-        OK(view_samples(replay.scene, 9, two, 3, 0, 1e9, 15, &out, &report));
-        assert_true(u32_at(&out, 8) == 5 && u32_at(&out, 16) == 1);
-        out.size = 0;
-        OK(view_overview(replay.scene, 9, two, 2, kept[0].t, kept[KEPT - 1].t, 4, &out, &report));
-        assert_true(u32_at(&out, 0) == 2 && u32_at(&out, 8) == 4 && u32_at(&out, 12) == 2);
-        assert_int_equal(out.size, 32 + 8 + 4 * 2 * 2 * 4);
-        for (int k = 0; k < 8; ++k)
-            assert_true(f32_at(&out, 40 + 4 * (size_t)k) <= f32_at(&out, 72 + 4 * (size_t)k));
-        out.size = 0;
-        assert_int_equal(view_overview(replay.scene, 9, (int[]){-1}, 1, 0, 1, 4, &out, &report),
-                         SOA_E_ARGUMENT);
-        assert_int_equal(view_overview(replay.scene, 9, two, 2, 0, NAN, 4, &out, &report),
-                         SOA_E_ARGUMENT);
-        assert_int_equal(view_samples(replay.scene, 9, (int[]){1 << 20}, 1, 0, 1, 4, &out, &report),
-                         SOA_E_ARGUMENT);
-        assert_int_equal(out.size, 0);
-        view_replay_close(&replay);
+        record_frames(&s, scene, path, kept);
+        check_replay(&s, path, kept);
         unlink(path);
-        free(values);
-        out_free(&out);
         view_scene_free(scene);
         closed(&s);
         printf("  %s\n", name);

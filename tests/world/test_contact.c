@@ -255,6 +255,7 @@ static void shape_text(dice *d, int kind, char *body, char *shape, size_t size) 
     }
 }
 static stage crowd(long seed, int ground, int patch, int count, int law) {
+    const double middle[3] = {0.15, 0.15, ground ? 0.05 : 0.25}; /* things fly towards it */
     char text[1 << 14], body[200], shape[200], shapes[1 << 12] = "shapes:\n";
     dice d = {(uint64_t)seed * 7919u};
     size_t at = 0, to = strlen(shapes);
@@ -266,13 +267,7 @@ static stage crowd(long seed, int ground, int patch, int count, int law) {
         double place[3] = {0.3 * (i % 2), 0.3 * (i / 2 % 2), 0.15 + 0.3 * (i / 4)}, twist[6];
         for (int k = 0; k < 3; ++k) {
             twist[k] = roll(&d, -6, 6);
-            twist[3 + k] = 2.5 *
-                               ((k == 2 && ground ? 0.05
-                                 : k == 2         ? 0.25
-                                                  : 0.15) -
-                                place[k]) /
-                               0.3 +
-                           roll(&d, -0.5, 0.5);
+            twist[3 + k] = 2.5 * (middle[k] - place[k]) / 0.3 + roll(&d, -0.5, 0.5);
         }
         shape_text(&d, (int)roll(&d, 0, 4), body, shape, sizeof body);
         at += (size_t)snprintf(

@@ -189,7 +189,8 @@ static void begin_phase(controller *k, const double *q, const double *v) {
 }
 static void control(controller *k, const double *q, const double *v, const double *hands,
                     const int *touching, double dt, double *tau) {
-    int changed, count = 0;
+    bool changed;
+    int count = 0;
     for (int f = 0; f < FINGERS; ++f)
         count += touching[f];
     k->signals[TOUCHING] = count;
@@ -210,7 +211,7 @@ static void control(controller *k, const double *q, const double *v, const doubl
             soa_motion goal;
             soa_frame_error e;
             soa_frame_law law = soa_frame_law_default(k->t.hand[i], k->t.satellite);
-            law.plain = 1;
+            law.plain = true;
             law.max_force = 60;
             law.max_torque = 20;
             for (int j = 0; j < 6; ++j) {
@@ -273,7 +274,7 @@ static outcome grapple(long seed, int nominal) {
     k.law.hands = 2;
     k.law.hand[0] = k.t.hand[0];
     k.law.hand[1] = k.t.hand[1];
-    k.law.has_grasp = 1;
+    k.law.has_grasp = true;
     k.law.squeeze = 80;
     k.law.squeeze_gain[0] = 0.2;
     k.law.squeeze_gain[1] = 2;

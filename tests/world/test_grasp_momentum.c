@@ -53,7 +53,7 @@ static void momentum(const watch *k, const double *q, const double *v, double h[
         size[1] += sqrt(L[0] * L[0] + L[1] * L[1] + L[2] * L[2]);
     }
 }
-static int look(void *user, const soa_closed_sample *s) {
+static bool look(void *user, const soa_closed_sample *s) {
     watch *k = user;
     double h[6], size[2];
     momentum(k, s->q, s->v, h, size);

@@ -39,8 +39,9 @@ static const soa_model *lift_and_box(squeeze *k) {
     soa_body_def body[4] = {
         soa_body_default("lift", 0, SOA_PRISMATIC), soa_body_default("left", 1, SOA_PRISMATIC),
         soa_body_default("right", 1, SOA_PRISMATIC), soa_body_default("box", 0, SOA_FREE)};
+    const double mass[4] = {5, 0.5, 0.5, 2};
     for (int i = 0; i < 4; ++i)
-        soa_body_box(&body[i], i == 0 ? 5 : i == 3 ? 2 : 0.5, 0.2, 0.1, 0.15);
+        soa_body_box(&body[i], mass[i], 0.2, 0.1, 0.15);
     for (int i = 1; i < 3; ++i) {
         body[i].joint.axis[0] = 1;
         body[i].joint.axis[2] = 0;
@@ -62,7 +63,7 @@ static soa_grasp *hold(const soa_model *m, soa_contact_type type, double frictio
                                                 soa_model_find_frame(m, "box"));
         c.place_arm = c.place_object =
             soa_frame_from_rpy(0, i ? -half_pi : half_pi, 0, i ? 0.1 : -0.1, 0, 0);
-        c.one_sided = 1;
+        c.one_sided = true;
         c.friction = friction;
         if (soa_grasp_add(g, &c, NULL, &report)) fail_msg("%s", report.text);
     }
@@ -199,7 +200,7 @@ static void sliding_and_tipping(void **unused) {
     for (int i = 0; i < 4; ++i) {
         soa_contact_def c =
             soa_contact_default(SOA_CONTACT_SLIDING_POINT, 0, soa_model_find_frame(m, "box"));
-        c.axes_on_arm = c.one_sided = 1;
+        c.axes_on_arm = c.one_sided = true;
         c.place_object.p[0] = i & 1 ? 0.2 : -0.2;
         c.place_object.p[1] = i & 2 ? 0.15 : -0.15;
         c.place_object.p[2] = -0.15;
@@ -238,7 +239,7 @@ typedef struct watcher {
     int started;
     double start[6], off, size;
 } watcher;
-static int momentum_kept(void *user, const soa_grasp_sample *s) {
+static bool momentum_kept(void *user, const soa_grasp_sample *s) {
     watcher *k = user;
     double h[6]; /* about the centre of mass */
     assert_int_equal(SOA_OK, soa_momentum(k->m, k->w, s->q, s->v, h, NULL));

@@ -51,7 +51,7 @@ typedef struct last {
     long stop_after, count;
 } last;
 
-static int keep(void *user, const soa_sim_sample *s) {
+static bool keep(void *user, const soa_sim_sample *s) {
     last *l = user;
     l->t = s->t;
     memcpy(l->q, s->q, (size_t)l->nq * sizeof(double));
@@ -360,13 +360,14 @@ static void pictures(void **state) {
     close(fd);
     const double x[5] = {1, 10, 100, 1000, 10000}, y[5] = {1, NAN, 3, INFINITY, -2},
                  z[5] = {5, 50, 500, 5e3, 5e4};
-    soa_plot_curve curves[2] = {{.name = "a<b & c", .y = y}, {.name = "z", .y = z, .markers = 1}};
+    soa_plot_curve curves[2] = {{.name = "a<b & c", .y = y},
+                                {.name = "z", .y = z, .markers = true}};
     soa_plot_panel panels[2] = {
         {.y_label = "y (m)", .curves = curves, .curve_count = 1},
-        {.y_label = "z (ns)", .y_log = 1, .curves = curves, .curve_count = 2}};
+        {.y_label = "z (ns)", .y_log = true, .curves = curves, .curve_count = 2}};
     soa_plot plot = {.title = "t",
                      .x_label = "x",
-                     .x_log = 1,
+                     .x_log = true,
                      .x = x,
                      .count = 5,
                      .panels = panels,

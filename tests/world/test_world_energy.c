@@ -36,6 +36,8 @@ static void write_machine(dice *d, int what, int joints) {
     for (int i = 1; i <= joints; ++i) {
         const double m = roll(d, 0.5, 2);
         const int slides = i % 3 == 0;
+        const char *turns = what & STOPS ? "revolute" : "continuous";
+        const char *type = slides ? "prismatic" : turns;
         fprintf(f,
                 "<link name='l%d'><inertial><origin xyz='%g %g %g'/><mass value='%g'/><inertia "
                 "ixx='%g' iyy='%g' izz='%g' "
@@ -46,9 +48,8 @@ static void write_machine(dice *d, int what, int joints) {
                 "<joint name='j%d' type='%s'><parent link='l%d'/><child link='l%d'/><origin "
                 "xyz='%g %g %g' rpy='%g %g %g'/>"
                 "<axis xyz='%d %d %d'/>",
-                i, slides ? "prismatic" : (what & STOPS ? "revolute" : "continuous"), i - 1, i,
-                roll(d, 0.1, 0.4), roll(d, -0.1, 0.1), roll(d, -0.1, 0.1), roll(d, -1, 1),
-                roll(d, -1, 1), roll(d, -1, 1), i % 3 == 1, i % 3 == 2, i % 3 == 0);
+                i, type, i - 1, i, roll(d, 0.1, 0.4), roll(d, -0.1, 0.1), roll(d, -0.1, 0.1),
+                roll(d, -1, 1), roll(d, -1, 1), roll(d, -1, 1), i % 3 == 1, i % 3 == 2, i % 3 == 0);
         const double far = what & STOPS ? roll(d, 0.2, 0.5) : 100;
         if (slides || what & STOPS)
             fprintf(f, "<limit lower='%g' upper='%g' effort='200' velocity='20'/>", -far, far);

@@ -136,7 +136,7 @@ typedef struct path {
     double q[201][6];
     int count;
 } path;
-static int keep_path(void *user, const soa_sim_sample *sample) {
+static bool keep_path(void *user, const soa_sim_sample *sample) {
     path *p = user;
     if (p->count < 201) memcpy(p->q[p->count++], sample->q, 6 * sizeof(double));
     return 0;

@@ -239,7 +239,7 @@ static void own_controller(void **unused) {
     /* it did not ask for one */
     assert_int_equal(soa_world_set_torque(world, give, &c), SOA_E_ARGUMENT);
     soa_world_free(world);
-    scenario.control.external = 1;
+    scenario.control.external = true;
     scenario.control.rate = 100;
     world = make(&scenario);
     near("tick", soa_world_tick_length(world), 0.01, 1e-15);
@@ -297,7 +297,7 @@ static void noise_is_normal(void **unused) {
     soa_scenario scenario;
     static seen s;
     parse(rod, &scenario);
-    scenario.control.external = 1;
+    scenario.control.external = true;
     scenario.control.rate = 1000;
     scenario.duration = MOST / 1000.0;
     scenario.control.sensors.position_noise = 2e-3;
@@ -345,7 +345,7 @@ static void delay_is_exact(void **unused) {
     part.rates = &rate;
     part.rate_count = 1;
     scenario.parts = &part;
-    scenario.control.external = 1;
+    scenario.control.external = true;
     scenario.control.rate = 1000;
     for (int delay = 0; delay <= 7; ++delay) {
         scenario.control.sensors.delay = 1e-3 * delay;
@@ -609,7 +609,7 @@ static void spoil(scene *x, int which) {
         x->shape[1].shape.radius = 1;
         break; /* around the whole arm */
     case 42:
-        x->scenario.has_gravity = 1;
+        x->scenario.has_gravity = true;
         x->scenario.gravity[0] = NAN;
         break;
     default: break;

@@ -68,7 +68,7 @@ static void progress(record *r, double t) {
     }
 }
 
-static int keep(void *user, const soa_sim_sample *s) {
+static bool keep(void *user, const soa_sim_sample *s) {
     record *r = user;
     if (r->count == r->room) {
         long room = r->room == 0 ? 512 : 2 * r->room;
@@ -125,16 +125,10 @@ static int write_csv(const record *r, const char *path) {
 typedef enum kind { ANGLE, LENGTH, OTHER } kind;
 
 static kind kind_of(soa_joint_type type, int k) {
-    switch (type) {
-    case SOA_REVOLUTE:
-    case SOA_HELICAL:
-    case SOA_UNIVERSAL: return ANGLE;
-    case SOA_PRISMATIC: return LENGTH;
-    case SOA_CYLINDRICAL: return k == 0 ? ANGLE : LENGTH;
-    case SOA_PLANAR: return k == 2 ? ANGLE : LENGTH;
-    case SOA_FREE: return k < 3 ? LENGTH : OTHER;
-    default: return OTHER;
-    }
+    const int position = 3; /* of a free joint: the quaternion follows */
+    if (soa_joint_type_turns(type, k)) return ANGLE;
+    if (type == SOA_SPHERICAL || (type == SOA_FREE && k >= position)) return OTHER;
+    return LENGTH;
 }
 
 typedef struct picture {

@@ -1,6 +1,7 @@
 /* identity.c  soa identity: is LEFT = RIGHT for every machine? By proof, otherwise by trial on
  * random machines. */
 #include "../app.h"
+#include "../operator_count.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -124,14 +125,6 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
     return t;
 }
 
-static double nodes_of(const soa_expr *e) {
-    soa_expr_info info;
-    /* The longest definition has eight. */
-    double n = soa_expr_get_info(e, &info) == SOA_OK && info.definition ? 8 : 1;
-    for (int i = 0; soa_expr_part(e, i); ++i)
-        n += nodes_of(soa_expr_part(e, i));
-    return n;
-}
 /* After this many multiplications of dense matrices no further machine is tried: about two seconds.
  * Only expressions with hundreds of operators reach it. */
 #define MOST_EFFORT 1e10
@@ -149,7 +142,7 @@ typedef struct verdict {
 static verdict try_all(long trials, double allowed, const soa_expr *left, const soa_expr *right) {
     static const char *const fixed[] = {"planar-chain:3", "chain:5", "arm7", "satellite"};
     const int fixed_count = sizeof fixed / sizeof *fixed;
-    const double nodes = nodes_of(left) + nodes_of(right);
+    const double nodes = app_operator_count(left) + app_operator_count(right);
     double effort = 0;
     verdict all = {0};
     for (int i = 0; i < trials && all.excess <= 1; ++i) {

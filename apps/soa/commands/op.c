@@ -2,6 +2,7 @@
  * explained or derived. */
 #define _POSIX_C_SOURCE 200809L
 #include "../app.h"
+#include "../operator_count.h"
 #include "../operator_page/op_page.h"
 #include "../target.h"
 
@@ -115,22 +116,13 @@ static int prepare(op *o) {
     return 0;
 }
 
-/* Number of operators in e; one with a definition counts as the operators of its definition. */
-static double nodes_of(const soa_expr *e) {
-    soa_expr_info info;
-    /* The longest definition has eight. */
-    double n = soa_expr_get_info(e, &info) == SOA_OK && info.definition ? 8 : 1;
-    for (int i = 0; soa_expr_part(e, i); ++i)
-        n += nodes_of(soa_expr_part(e, i));
-    return n;
-}
 /* Matrices are formed by dense arithmetic, O(n^3) for each operator. Nonzero: this would take
  * minutes. */
 static int refuse_dense(op *o) {
     /* Multiplications, about five seconds; products that form one leaf. */
     const double most = 2e10, forming = 4;
     const double n = soa_machine_space_size(o->machine, SOA_SPACE_LINK);
-    if (!o->dense || (nodes_of(o->expr) + forming) * n * n * n <= most) return 0;
+    if (!o->dense || (app_operator_count(o->expr) + forming) * n * n * n <= most) return 0;
     return say(o,
                "--dense: %d bodies make matrices %.0f wide, and this expression needs too many "
                "products of them; take "

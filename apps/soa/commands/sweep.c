@@ -70,7 +70,7 @@ typedef struct bar {
     /* asked: the scenario says what is to be held. */
     int tty, quiet, asked;
 } bar;
-static int stop(void *user) {
+static bool stop(void *user) {
     (void)user;
     return interrupted != 0;
 }

@@ -4,12 +4,13 @@
  * without the common beginning of the names in a panel. Intervals of up to MOST samples are drawn
  * as lines. Longer ones are drawn as a band from the smallest to the largest value in each of
  * COLUMNS equal parts, which the log finds without reading all samples. A value that is not finite
- * is a gap. Colours that colour-blind readers can distinguish (Okabe & Ito), dashed lines from the
- * eighth curve on. Lengths are in points, 1/72 inch. Text is drawn as glyphs, so that a picture
- * looks the same everywhere. */
+ * is a gap. The drawing itself is src/record/plot_draw.h; here are the choice of the data and the
+ * canvas, a cairo surface. Lengths are in points, 1/72 inch. Text is drawn as glyphs, so that a
+ * picture looks the same everywhere. */
 #include "chart.h"
 
 #include "../../../src/base/visible.h"
+#include "../../../src/record/plot_draw.h"
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
@@ -19,179 +20,163 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 20000, COLUMNS = 1000, TICKS = 16, PHASES = 100 };
-static const double LEFT = 52, GAP = 16, TOP = 12, BOTTOM = 34, PANEL = 130, SMALL = 7.5,
-                    NORMAL = 8.5, LARGE = 11, THIN = 0.9;
-static const double COLOURS[7][3] = {{0, 0.447, 0.698},    {0.835, 0.369, 0},     {0, 0.620, 0.451},
-                                     {0.8, 0.475, 0.655},  {0.337, 0.706, 0.914}, {0.902, 0.624, 0},
-                                     {0.133, 0.133, 0.133}};
+enum { MOST = 20000, COLUMNS = 1000, PHASES = 100 };
+static const double TOP = 12;
+/* Sizes of letters. */
+static const double SMALL = 7.5, LARGE = 11;
 
-typedef struct axis {
-    double low, high, factor; /* labels are values divided by factor */
-    int count, decimals;
-    double tick[TICKS];
-} axis;
-
-typedef struct panel {
-    const char *unit;
-    int first, count; /* range in the sorted list of signals */
-    size_t prefix;    /* length of the common beginning of its names */
-    axis y;
-    double legend; /* width of its names */
-} panel;
+/* Lengths in points; the offsets of labels follow from the sizes of their letters. */
+static const soai_plot_style style = {.left = 52,
+                                      .panel = 130,
+                                      .gap = 16,
+                                      .bottom = 34,
+                                      .title_y = 19,
+                                      .y_tick = {-4, 2.7},
+                                      .x_tick = {0, 10.5},
+                                      .y_label_x = 10,
+                                      .x_label_y = 24,
+                                      .key_from = 6,
+                                      .key_to = 22,
+                                      .key_text = 25,
+                                      .key_text_y = 2.5,
+                                      .key_first = 3.5,
+                                      .key_line = 10.5,
+                                      .key_least = 10.5,
+                                      .key_over = 16,
+                                      .thin = {0.3, 0.02},
+                                      .area_least = 0.9,
+                                      .x_ticks = 8,
+                                      .y_ticks = 5,
+                                      .powers = 1};
 
 typedef struct sketch {
     const chart *what;
     soa_log_info info;
     int *order; /* signals, panel by panel */
-    panel *panels;
+    soa_plot_panel *panels;
+    soa_plot_curve *curves;
+    const char **units; /* one for each panel */
+    char (*labels)[220];
     int panel_count;
-    int64_t first, count; /* samples; count 0: columns are drawn */
-    double *t, *values;   /* values[sample][signal]; or min[signal][column], then max */
-    axis x;
-    struct {
-        char name[48];
-        double t;
-    } phases[PHASES];
+    double *t;      /* samples, or the middles of the columns */
+    double *values; /* one row for each signal: its values, or the least of its columns, and after
+                     * the rows of all signals the largest */
+    long area;      /* from the least values to the largest; 0: the values themselves */
+    long count;
+    soai_plot_phase phases[PHASES];
     int phase_count;
-    cairo_t *c;
 } sketch;
-
-/* --- axes ------------------------------------------------------------------------------------- */
-/* Makes an axis with about `wanted` ticks at 1, 2 or 5 times a power of ten. A range that is not
- * tight ends on ticks. */
-static axis make_axis(double low, double high, int wanted, int tight) {
-    axis a = {.low = low, .high = high, .factor = 1};
-    if (!(low <= high)) {
-        a.low = 0;
-        a.high = 1; /* nothing to draw */
-    }
-    const double least = 1e-9 * fmax(fabs(a.low), fabs(a.high));
-    if (!(a.high - a.low > least)) {
-        const double half = fmax(0.5 * fabs(a.low), 1e-9);
-        a.low -= half;
-        a.high += half;
-    }
-    const double span = a.high - a.low, power = pow(10, floor(log10(span / wanted)));
-    double step = power;
-    for (int k = 0; k < 3 && span / step > wanted; ++k)
-        step = power * (k == 0 ? 2 : k == 1 ? 5 : 10);
-    if (!tight) {
-        a.low = step * floor(a.low / step + 1e-9);
-        a.high = step * ceil(a.high / step - 1e-9);
-    }
-    const double first = ceil(a.low / step - 1e-9);
-    for (; a.count < TICKS; ++a.count) {
-        a.tick[a.count] = (first + a.count) * step;
-        if (a.tick[a.count] > a.high + 1e-9 * step) break;
-    }
-    const double size = floor(log10(fmax(fabs(a.low), fabs(a.high))) + 1e-9);
-    if (size > 4 || size < -3) a.factor = pow(10, size);
-    a.decimals = (int)fmin(fmax(0, -floor(log10(step / a.factor) + 1e-9)), 12);
-    return a;
-}
-static void label_tick(const axis *a, int k, char text[48]) {
-    char number[40];
-    const double x = a->tick[k] / a->factor;
-    snprintf(number, sizeof number, "%.*f", a->decimals, fabs(x) < 1e-12 ? 0.0 : x);
-    for (char *p = number; *p; ++p)
-        if (*p == ',') *p = '.';
-    snprintf(text, 48, "%s%s", number[0] == '-' ? "\xe2\x88\x92" : "",
-             number[0] == '-' ? number + 1 : number);
-}
-/* Writes " (unit)" with the power of ten that the labels omit. */
-static void label_unit(const axis *a, const char *unit, char *text, size_t size) {
-    char power[24] = "";
-    if (a->factor != 1) snprintf(power, sizeof power, "1e%d", (int)lround(log10(a->factor)));
-    if (!*power && !*unit)
-        *text = 0;
-    else
-        snprintf(text, size, " (%s%s%.60s)", power, *power && *unit ? " " : "", unit);
-}
 
 /* --- the data --------------------------------------------------------------------------------- */
 static const char *name_of(const sketch *s, int k) {
     return s->info.signals[s->order[k]].name;
 }
 
+/* Length of the common beginning of the names of a panel, up to a point. */
+static size_t common_beginning(const sketch *s, int from, int count) {
+    const char *first = name_of(s, from);
+    const char *point = strrchr(first, '.');
+    size_t same = strlen(first);
+    if (count == 1) return point ? (size_t)(point - first) + 1 : 0;
+    for (int k = 1; k < count; ++k) {
+        const char *other = name_of(s, from + k);
+        size_t m = 0;
+        while (m < same && other[m] == first[m])
+            ++m;
+        same = m;
+    }
+    while (same > 0 && first[same - 1] != '.')
+        --same;
+    return same;
+}
+
+/* The panel of `count` signals from place `from` in the order: its curves and its label. */
+static void add_panel(sketch *s, const char *unit, int from, int count) {
+    const int p = s->panel_count++;
+    const size_t prefix = common_beginning(s, from, count);
+    for (int k = 0; k < count && count > 1; ++k)
+        s->curves[from + k].name = name_of(s, from + k) + prefix;
+    if (count == 1)
+        snprintf(s->labels[p], sizeof *s->labels, "%.200s", name_of(s, from));
+    else
+        snprintf(s->labels[p], sizeof *s->labels, "%.*s", (int)(prefix ? prefix - 1 : 0),
+                 name_of(s, from));
+    if (!s->labels[p][0] && !unit[0]) snprintf(s->labels[p], sizeof *s->labels, "value");
+    s->units[p] = unit;
+    s->panels[p] =
+        (soa_plot_panel){.y_label = s->labels[p], .curves = s->curves + from, .curve_count = count};
+}
+
 static soa_status sort_panels(sketch *s) {
     const int n = s->what->signal_count;
     s->order = malloc((size_t)n * sizeof *s->order);
     s->panels = calloc((size_t)n, sizeof *s->panels);
-    if (!s->order || !s->panels) return SOA_E_MEMORY;
+    s->curves = calloc((size_t)n, sizeof *s->curves);
+    s->units = calloc((size_t)n, sizeof *s->units);
+    s->labels = calloc((size_t)n, sizeof *s->labels);
+    if (!s->order || !s->panels || !s->curves || !s->units || !s->labels) return SOA_E_MEMORY;
     int at = 0;
     for (int i = 0; i < n; ++i) {
         const char *unit = s->info.signals[s->what->signals[i]].unit;
+        const int first = at;
         int known = 0;
         for (int p = 0; p < s->panel_count; ++p)
-            known = known || !strcmp(s->panels[p].unit, unit);
+            known = known || !strcmp(s->units[p], unit);
         if (known) continue;
-        panel *p = &s->panels[s->panel_count++];
-        *p = (panel){.unit = unit, .first = at};
-        for (int k = i; k < n; ++k) {
-            if (!strcmp(s->info.signals[s->what->signals[k]].unit, unit)) {
+        for (int k = i; k < n; ++k)
+            if (!strcmp(s->info.signals[s->what->signals[k]].unit, unit))
                 s->order[at++] = s->what->signals[k];
-                ++p->count;
-            }
-        }
-        /* the common beginning, up to a point or an underscore */
-        const char *first = name_of(s, p->first);
-        size_t same = strlen(first);
-        for (int k = 1; k < p->count; ++k) {
-            const char *other = name_of(s, p->first + k);
-            size_t m = 0;
-            while (m < same && other[m] == first[m])
-                ++m;
-            same = m;
-        }
-        if (p->count == 1)
-            same = strrchr(first, '.') ? (size_t)(strrchr(first, '.') - first) + 1 : 0;
-        while (same > 0 && first[same - 1] != '.')
-            --same;
-        p->prefix = same;
+        add_panel(s, unit, first, at - first);
     }
     return SOA_OK;
 }
 
-static void include(double x, double *low, double *high) {
-    if (!isfinite(x)) return;
-    if (x < *low) *low = x;
-    if (x > *high) *high = x;
+/* Reads `count` samples from `first` on. */
+static soa_status read_samples(sketch *s, int64_t first, int64_t count, soa_report *report) {
+    const chart *w = s->what;
+    const size_t n = (size_t)w->signal_count;
+    int64_t got = 0;
+    double *rows = malloc(((size_t)count * n + 1) * sizeof *rows);
+    s->t = malloc(((size_t)count + 1) * sizeof *s->t);
+    s->values = malloc(((size_t)count * n + 1) * sizeof *s->values);
+    soa_status status = SOA_E_MEMORY;
+    if (rows && s->t && s->values)
+        status = view_damage_read(w->log, first, count, s->order, w->signal_count, s->t, rows, &got,
+                                  w->damage, report);
+    s->count = (long)got;
+    for (size_t i = 0; !status && i < (size_t)got; ++i)
+        for (size_t k = 0; k < n; ++k)
+            s->values[k * (size_t)got + i] = rows[i * n + k];
+    free(rows);
+    return status;
+}
+
+/* Reads the least and the largest value of each column. */
+static soa_status read_columns(sketch *s, soa_report *report) {
+    const chart *w = s->what;
+    const size_t n = (size_t)w->signal_count;
+    s->t = malloc(COLUMNS * sizeof *s->t);
+    s->values = malloc(2 * n * COLUMNS * sizeof *s->values);
+    if (!s->t || !s->values) return SOA_E_MEMORY;
+    for (int i = 0; i < COLUMNS; ++i)
+        s->t[i] = w->from + (w->to - w->from) * (i + 0.5) / COLUMNS;
+    s->count = COLUMNS;
+    s->area = (long)n * COLUMNS;
+    return view_damage_overview(w->log, s->order, w->signal_count, w->from, w->to, COLUMNS,
+                                s->values, s->values + s->area, w->damage, report);
 }
 
 static soa_status read_values(sketch *s, soa_report *report) {
-    const chart *w = s->what;
-    const size_t n = (size_t)w->signal_count;
-    int64_t after = 0, got = 0;
-    soa_status status = view_damage_find(w->log, w->from, w->to, &s->first, &after, report);
+    int64_t first = 0, after = 0;
+    soa_status status =
+        view_damage_find(s->what->log, s->what->from, s->what->to, &first, &after, report);
     if (status) return status;
-    const int64_t count = after - s->first;
-    if (count <= MOST) {
-        s->t = malloc(((size_t)count + 1) * sizeof *s->t);
-        s->values = malloc(((size_t)count * n + 1) * sizeof *s->values);
-        if (!s->t || !s->values) return SOA_E_MEMORY;
-        status = view_damage_read(w->log, s->first, count, s->order, w->signal_count, s->t,
-                                  s->values, &got, w->damage, report);
-        s->count = got;
-    } else {
-        s->values = malloc(2 * n * COLUMNS * sizeof *s->values);
-        if (!s->values) return SOA_E_MEMORY;
-        status = view_damage_overview(w->log, s->order, w->signal_count, w->from, w->to, COLUMNS,
-                                      s->values, s->values + n * COLUMNS, w->damage, report);
-    }
-    for (int p = 0; p < s->panel_count && !status; ++p) {
-        double low = INFINITY, high = -INFINITY;
-        for (int k = s->panels[p].first; k < s->panels[p].first + s->panels[p].count; ++k) {
-            for (int64_t i = 0; i < s->count; ++i)
-                include(s->values[(size_t)i * n + (size_t)k], &low, &high);
-            for (size_t i = 0; !s->t && i < COLUMNS; ++i) {
-                include(s->values[(size_t)k * COLUMNS + i], &low, &high);
-                include(s->values[n * COLUMNS + (size_t)k * COLUMNS + i], &low, &high);
-            }
-        }
-        s->panels[p].y = make_axis(low, high, 5, 0);
-    }
-    s->x = make_axis(w->from, w->to, 8 / (w->columns > 2 ? 2 : w->columns), 1);
+    if (after - first <= MOST)
+        status = read_samples(s, first, after - first, report);
+    else
+        status = read_columns(s, report);
+    for (int k = 0; k < s->what->signal_count && !status; ++k)
+        s->curves[k].y = s->values + (size_t)k * (size_t)s->count;
     return status;
 }
 
@@ -202,18 +187,27 @@ static soa_status read_phases(sketch *s, soa_report *report) {
         if (status == SOA_E_MEMORY) return status;
         if (status) break; /* the record is damaged from here on */
         if (strcmp(e.kind, "phase")) continue;
-        s->phases[s->phase_count].t = e.t;
+        s->phases[s->phase_count].start = e.t;
         snprintf(s->phases[s->phase_count++].name, sizeof s->phases[0].name, "%s", e.text);
     }
     return SOA_OK;
 }
 
-/* --- drawing ---------------------------------------------------------------------------------- */
-typedef struct box {
-    double x, y, width, height;
-} box;
+/* --- the canvas ------------------------------------------------------------------------------- */
+static const struct {
+    double size, grey;
+} fonts[SOAI_TEXTS] = {[SOAI_TEXT_TICK] = {7.5, 0.2},     [SOAI_TEXT_KEY] = {7.5, 0.1},
+                       [SOAI_TEXT_LABEL] = {8.5, 0.05},   [SOAI_TEXT_TITLE] = {11, 0},
+                       [SOAI_TEXT_SUBTITLE] = {8.5, 0.3}, [SOAI_TEXT_PHASE] = {7.5, 0.35}};
+static const struct {
+    double width, grey;
+} lines[] = {
+    [SOAI_LINE_GRID] = {0.5, 0.86}, [SOAI_LINE_ZERO] = {0.5, 0.6}, [SOAI_LINE_AXIS] = {0.8, 0.2}};
 
-/* Draws text with its anchor (0 left, 0.5 middle, 1 right) at x and its base line at y. */
+static void set_grey(cairo_t *c, double grey) {
+    cairo_set_source_rgb(c, grey, grey, grey);
+}
+
 /* Makes text drawable: names come from files, and cairo fails on text that is not UTF-8. */
 enum { TEXT_SHOWN = 1000 };
 static const char *drawable(const char *text, char shown[TEXT_SHOWN]) {
@@ -230,241 +224,160 @@ static const char *drawable(const char *text, char shown[TEXT_SHOWN]) {
     shown[used] = 0;
     return shown;
 }
-static double text_width(cairo_t *c, double size, const char *text) {
+static double width_at(cairo_t *c, double size, const char *text) {
     cairo_text_extents_t e;
     char shown[TEXT_SHOWN];
     cairo_set_font_size(c, size);
     cairo_text_extents(c, drawable(text, shown), &e);
     return e.x_advance;
 }
-static void put_text(cairo_t *c, double x, double y, double anchor, double size, const char *text) {
+static double text_width(void *paper, soai_plot_text use, const char *text) {
+    return width_at(paper, fonts[use].size, text);
+}
+static void put_text(void *paper, soai_plot_text use, const soai_plot_words *words) {
+    const double least_size = 5, quarter_turn = 1.5707963267948966;
+    cairo_t *c = paper;
     char shown[TEXT_SHOWN];
-    const double width = text_width(c, size, text);
-    cairo_move_to(c, x - anchor * width, y);
-    cairo_show_text(c, drawable(text, shown));
-}
-static double place(const axis *a, double x) {
-    return (x - a->low) / (a->high - a->low);
-}
-static double at_x(const sketch *s, box b, double t) {
-    return b.x + b.width * place(&s->x, t);
-}
-static double at_y(const panel *p, box b, double y) {
-    return b.y + b.height * (1 - place(&p->y, y));
-}
-
-static void draw_phases(sketch *s, box b, int named) {
-    cairo_t *c = s->c;
-    for (int i = 0; i < s->phase_count; ++i) {
-        const double from = fmax(s->phases[i].t, s->x.low),
-                     to = i + 1 < s->phase_count ? fmin(s->phases[i + 1].t, s->x.high) : s->x.high;
-        if (!(to > from)) continue;
-        const double x = at_x(s, b, from), width = at_x(s, b, to) - x;
-        if (i % 2 == 0) {
-            cairo_set_source_rgb(c, 0.945, 0.945, 0.945);
-            cairo_rectangle(c, x, b.y, width, b.height);
-            cairo_fill(c);
-        }
-        cairo_set_source_rgb(c, 0.35, 0.35, 0.35);
-        if (named && text_width(c, SMALL, s->phases[i].name) < width - 2)
-            put_text(c, x + 0.5 * width, b.y - 3.5, 0.5, SMALL, s->phases[i].name);
-    }
-}
-
-static void draw_axes(sketch *s, const panel *p, box b, int last) {
-    cairo_t *c = s->c;
-    char text[400], unit[100];
-    cairo_set_line_width(c, 0.5);
-    for (int k = 0; k < p->y.count; ++k) {
-        const double y = at_y(p, b, p->y.tick[k]), grey = p->y.tick[k] == 0 ? 0.6 : 0.86;
-        cairo_set_source_rgb(c, grey, grey, grey);
-        cairo_move_to(c, b.x, y);
-        cairo_line_to(c, b.x + b.width, y);
-        cairo_stroke(c);
-        cairo_set_source_rgb(c, 0.2, 0.2, 0.2);
-        label_tick(&p->y, k, text);
-        put_text(c, b.x - 4, y + 0.36 * SMALL, 1, SMALL, text);
-    }
-    for (int k = 0; k < s->x.count; ++k) {
-        const double x = at_x(s, b, s->x.tick[k]);
-        cairo_set_source_rgb(c, 0.86, 0.86, 0.86);
-        cairo_move_to(c, x, b.y);
-        cairo_line_to(c, x, b.y + b.height);
-        cairo_stroke(c);
-        cairo_set_source_rgb(c, 0.2, 0.2, 0.2);
-        label_tick(&s->x, k, text);
-        if (last) put_text(c, x, b.y + b.height + SMALL + 3, 0.5, SMALL, text);
-    }
-    cairo_set_source_rgb(c, 0.2, 0.2, 0.2);
-    cairo_set_line_width(c, 0.8);
-    cairo_move_to(c, b.x, b.y);
-    cairo_line_to(c, b.x, b.y + b.height);
-    cairo_line_to(c, b.x + b.width, b.y + b.height);
-    cairo_stroke(c);
-    cairo_set_source_rgb(c, 0.05, 0.05, 0.05);
-    if (last) {
-        label_unit(&s->x, "s", unit, sizeof unit);
-        snprintf(text, sizeof text, "time%s", unit);
-        put_text(c, b.x + 0.5 * b.width, b.y + b.height + 2 * NORMAL + 7, 0.5, NORMAL, text);
-    }
-    label_unit(&p->y, p->unit, unit, sizeof unit);
-    snprintf(text, sizeof text, "%.*s%s", (int)(p->prefix ? p->prefix - 1 : 0),
-             name_of(s, p->first), unit);
-    if (p->count == 1) snprintf(text, sizeof text, "%.200s%s", name_of(s, p->first), unit);
-    double size = NORMAL;
-    while (size > 5 && text_width(c, size, text) > b.height + GAP)
+    double size = fonts[use].size;
+    double width = width_at(c, size, words->text);
+    while (words->room > 0 && width > words->room && size > least_size) {
         size -= 0.5;
+        width = width_at(c, size, words->text);
+    }
     cairo_save(c);
-    cairo_translate(c, b.x - LEFT + 10, b.y + 0.5 * b.height);
-    cairo_rotate(c, -1.5707963267948966);
-    put_text(c, 0, 0, 0.5, size, *text ? text : "value");
+    set_grey(c, fonts[use].grey);
+    cairo_translate(c, words->x, words->y);
+    if (words->upward) cairo_rotate(c, -quarter_turn);
+    cairo_move_to(c, -words->anchor * width, 0);
+    cairo_show_text(c, drawable(words->text, shown));
     cairo_restore(c);
 }
 
-static void set_pen(cairo_t *c, int index) {
-    static const double dashes[4][4] = {{0}, {5, 2.5, 5, 2.5}, {1.5, 2, 1.5, 2}, {6, 2, 1.5, 2}};
-    const double *colour = COLOURS[index % 7];
-    const int dash = index / 7 % 4;
-    cairo_set_source_rgb(c, colour[0], colour[1], colour[2]);
-    cairo_set_dash(c, dashes[dash], dash ? 4 : 0, 0);
+static void put_line(void *paper, soai_plot_line use, double x1, double y1, double x2, double y2) {
+    cairo_t *c = paper;
+    set_grey(c, lines[use].grey);
+    cairo_set_line_width(c, lines[use].width);
+    cairo_set_line_cap(c, use == SOAI_LINE_AXIS ? CAIRO_LINE_CAP_SQUARE : CAIRO_LINE_CAP_BUTT);
+    cairo_move_to(c, x1, y1);
+    cairo_line_to(c, x2, y2);
+    cairo_stroke(c);
+    cairo_set_line_cap(c, CAIRO_LINE_CAP_BUTT);
+}
+
+static void shade(void *paper, soai_plot_box where) {
+    set_grey(paper, 0.945);
+    cairo_rectangle(paper, where.x, where.y, where.width, where.height);
+    cairo_fill(paper);
+}
+
+static void set_colour(cairo_t *c, int index, double opaque) {
+    const unsigned colour = soai_plot_colour(index);
+    cairo_set_source_rgba(c, (colour >> 16) / 255.0, (colour >> 8 & 0xff) / 255.0,
+                          (colour & 0xff) / 255.0, opaque);
+}
+/* Ends the path as a line in the pen of a curve. */
+static void stroke(cairo_t *c, int index) {
+    const double scale = 0.7; /* the lines are thinner than those of an SVG plot, too */
+    double lengths[SOAI_PLOT_DASHES];
+    const int count = soai_plot_dash(index, lengths);
+    for (int k = 0; k < count; ++k)
+        lengths[k] *= scale;
+    set_colour(c, index, 1);
     cairo_set_line_width(c, 1);
-}
-
-static void line_to(cairo_t *c, int drawing, double x, double y) {
-    if (drawing)
-        cairo_line_to(c, x, y);
-    else
-        cairo_move_to(c, x, y);
-}
-
-static void draw_curve(sketch *s, const panel *p, int k, box b) {
-    cairo_t *c = s->c;
-    const size_t n = (size_t)s->what->signal_count, at = (size_t)(p->first + k);
-    set_pen(c, k);
-    if (s->t) {
-        int drawing = 0;
-        double last[2] = {0, 0};
-        for (int64_t i = 0; i < s->count; ++i) {
-            const double y = s->values[(size_t)i * n + at];
-            if (isfinite(y)) {
-                const double px = at_x(s, b, s->t[i]), py = at_y(p, b, y);
-                const int ends =
-                    i + 1 == s->count || !isfinite(s->values[(size_t)(i + 1) * n + at]);
-                /* points too close to be distinguished are left out */
-                if (!drawing || ends || fabs(px - last[0]) > 0.3 || fabs(py - last[1]) > 0.02) {
-                    line_to(c, drawing, px, py);
-                    last[0] = px;
-                    last[1] = py;
-                }
-            }
-            drawing = isfinite(y);
-        }
-        cairo_stroke(c);
-        return;
-    }
-    const double *low = s->values + at * COLUMNS, *high = low + n * COLUMNS,
-                 step = b.width / COLUMNS;
-    /* Intervals without gaps: along the top, and back along the bottom. */
-    for (int from = 0; from < COLUMNS;) {
-        if (!isfinite(low[from]) || !isfinite(high[from])) {
-            ++from;
-            continue;
-        }
-        int end = from;
-        while (end < COLUMNS && isfinite(low[end]) && isfinite(high[end]))
-            ++end;
-        for (int pass = 0; pass < 2; ++pass)
-            for (int turn = 0; turn < end - from; ++turn) {
-                const int i = pass ? end - 1 - turn : from + turn;
-                /* At least as thick as a line. */
-                const double top = at_y(p, b, high[i]), bottom = at_y(p, b, low[i]),
-                             more = fmax(0, 0.5 * (THIN - (bottom - top)));
-                line_to(c, pass || turn > 0, b.x + step * (i + 0.5),
-                        pass ? bottom + more : top - more);
-            }
-        cairo_close_path(c);
-        from = end;
-    }
-    /* Transparent, so that curves behind are visible. */
-    cairo_set_source_rgba(c, COLOURS[k % 7][0], COLOURS[k % 7][1], COLOURS[k % 7][2], 0.7);
-    cairo_fill(c);
-}
-
-static void draw_legend(sketch *s, const panel *p, box b) {
-    cairo_t *c = s->c;
-    const double line = SMALL + 3;
-    const int room = (int)floor((b.height + GAP) / line), all = p->count <= room,
-              shown = all ? p->count : room - 1;
-    for (int k = 0; k < shown; ++k) {
-        const double y = b.y + 6 + line * k;
-        set_pen(c, k);
-        cairo_move_to(c, b.x + b.width + 6, y - 2.5);
-        cairo_line_to(c, b.x + b.width + 22, y - 2.5);
-        cairo_stroke(c);
-        cairo_set_dash(c, NULL, 0, 0);
-        cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
-        put_text(c, b.x + b.width + 25, y, 0, SMALL, name_of(s, p->first + k) + p->prefix);
-    }
-    if (!all) {
-        char text[40];
-        snprintf(text, sizeof text, "and %d more", p->count - shown);
-        cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
-        put_text(c, b.x + b.width + 25, b.y + 6 + line * shown, 0, SMALL, text);
-    }
+    cairo_set_dash(c, lengths, count, 0);
+    cairo_stroke(c);
     cairo_set_dash(c, NULL, 0, 0);
 }
+static void start_curve(void *paper, int index, soai_plot_box panel) {
+    (void)index;
+    cairo_save(paper);
+    cairo_rectangle(paper, panel.x, panel.y - 1, panel.width, panel.height + 2);
+    cairo_clip(paper);
+}
+static void put_point(void *paper, double x, double y, int joined) {
+    if (joined)
+        cairo_line_to(paper, x, y);
+    else
+        cairo_move_to(paper, x, y);
+}
+static void end_curve(void *paper, int index, int filled) {
+    const double see_through = 0.7; /* curves behind are visible */
+    if (filled) {
+        set_colour(paper, index, see_through);
+        cairo_fill(paper);
+    } else {
+        stroke(paper, index);
+    }
+    cairo_restore(paper);
+}
+static void put_dot(void *paper, int index, double x, double y) {
+    const double radius = 1.7, full_turn = 6.283185307179586;
+    set_colour(paper, index, 1);
+    cairo_arc(paper, x, y, radius, 0, full_turn);
+    cairo_fill(paper);
+}
+static void put_key(void *paper, int index, double x1, double x2, double y) {
+    cairo_move_to(paper, x1, y);
+    cairo_line_to(paper, x2, y);
+    stroke(paper, index);
+}
 
-static double heading(const sketch *s) {
-    return TOP + (s->what->title ? LARGE + 6 : 0) + (s->phase_count ? SMALL + 2 : 0);
-}
-static int row_count(const sketch *s) {
-    return (s->panel_count + s->what->columns - 1) / s->what->columns;
-}
-static double full_height(const sketch *s) {
-    return heading(s) + row_count(s) * (PANEL + GAP) - GAP + BOTTOM;
-}
-
-static void draw_all(sketch *s, double width, double height) {
-    cairo_t *c = s->c;
-    const int columns = s->what->columns;
-    cairo_set_source_rgb(c, 1, 1, 1);
+static void draw_all(cairo_t *c, const soai_plot_sheet *sheet, double height) {
+    const soai_plot_canvas canvas = {.paper = c,
+                                     .line = put_line,
+                                     .text = put_text,
+                                     .curve_start = start_curve,
+                                     .curve_point = put_point,
+                                     .curve_end = end_curve,
+                                     .dot = put_dot,
+                                     .key = put_key,
+                                     .text_width = text_width,
+                                     .shade = shade};
+    set_grey(c, 1);
     /* Also covers the last fraction of a pixel. */
-    cairo_rectangle(c, 0, 0, width + 2, height + 2);
+    cairo_rectangle(c, 0, 0, sheet->width + 2, height + 2);
     cairo_fill(c);
     cairo_select_font_face(c, "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
     cairo_set_line_join(c, CAIRO_LINE_JOIN_ROUND);
-    if (s->what->title) {
-        cairo_set_source_rgb(c, 0, 0, 0);
-        put_text(c, LEFT, TOP + LARGE - 4, 0, LARGE, s->what->title);
-    }
-    double legend = 0;
-    for (int p = 0; p < s->panel_count; ++p)
-        for (int k = 0; k < s->panels[p].count && s->panels[p].count > 1; ++k)
-            legend = fmax(
-                legend, 30 + text_width(c, SMALL,
-                                        name_of(s, s->panels[p].first + k) + s->panels[p].prefix));
-    const double share = width / columns, most = 0.45 * share;
-    if (legend > most) legend = most;
-    for (int p = 0; p < s->panel_count; ++p) {
-        const int column = p % columns, line = p / columns, last = p + columns >= s->panel_count;
-        const box b = {share * column + LEFT, heading(s) + line * (PANEL + GAP),
-                       share - LEFT - fmax(legend, 10), PANEL};
-        if (s->what->bands) draw_phases(s, b, line == 0);
-        draw_axes(s, &s->panels[p], b, last);
-        cairo_save(c);
-        cairo_rectangle(c, b.x, b.y - 1, b.width, b.height + 2);
-        cairo_clip(c);
-        for (int k = 0; k < s->panels[p].count; ++k)
-            draw_curve(s, &s->panels[p], k, b);
-        cairo_restore(c);
-        if (s->panels[p].count > 1) draw_legend(s, &s->panels[p], b);
-    }
+    soai_plot_draw(sheet, &canvas);
 }
 
+/* --- the file --------------------------------------------------------------------------------- */
 static cairo_status_t to_out(void *user, const unsigned char *data, unsigned length) {
     app_out *out = user;
     out_bytes(out, (const char *)data, length);
     return out->error ? CAIRO_STATUS_WRITE_ERROR : CAIRO_STATUS_SUCCESS;
+}
+
+static soa_status draw_file(const soai_plot_sheet *sheet, double dots, chart_format format,
+                            app_out *out, soa_report *report) {
+    const double width = sheet->width, height = soai_plot_height(sheet), scale = dots / 72;
+    cairo_surface_t *surface;
+    if (format == CHART_SVG) {
+        surface = cairo_svg_surface_create_for_stream(to_out, out, width, height);
+    } else if (format == CHART_PDF) {
+        surface = cairo_pdf_surface_create_for_stream(to_out, out, width, height);
+    } else {
+        surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
+                                             (int)ceil(height * scale));
+    }
+    cairo_t *c = cairo_create(surface);
+    if (format == CHART_PNG) cairo_scale(c, scale, scale);
+    draw_all(c, sheet, height);
+    cairo_status_t drawn = cairo_status(c);
+    cairo_destroy(c);
+    if (!drawn && format == CHART_PNG)
+        drawn = cairo_surface_write_to_png_stream(surface, to_out, out);
+    cairo_surface_finish(surface);
+    if (!drawn) drawn = cairo_surface_status(surface);
+    cairo_surface_destroy(surface);
+    if (!drawn && !out->error) return SOA_OK;
+    if (report) {
+        *report = (soa_report){.status = SOA_E_MEMORY, .body = -1};
+        snprintf(report->text, sizeof report->text, "the picture cannot be drawn: %s",
+                 cairo_status_to_string(drawn ? drawn : CAIRO_STATUS_NO_MEMORY));
+    }
+    return SOA_E_MEMORY;
 }
 
 soa_status chart_draw(const chart *what, chart_format format, app_out *out, soa_report *report) {
@@ -475,39 +388,33 @@ soa_status chart_draw(const chart *what, chart_format format, app_out *out, soa_
     if (!status) status = read_values(&s, report);
     if (!status && what->bands) status = read_phases(&s, report);
     if (!status) {
-        const double width = what->width * 72 / 25.4, height = full_height(&s),
-                     scale = what->dots / 72;
-        cairo_surface_t *surface;
-        if (format == CHART_SVG) {
-            surface = cairo_svg_surface_create_for_stream(to_out, out, width, height);
-        } else if (format == CHART_PDF) {
-            surface = cairo_pdf_surface_create_for_stream(to_out, out, width, height);
-        } else {
-            surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width * scale),
-                                                 (int)ceil(height * scale));
-        }
-        s.c = cairo_create(surface);
-        if (format == CHART_PNG) cairo_scale(s.c, scale, scale);
-        draw_all(&s, width, height);
-        cairo_status_t drawn = cairo_status(s.c);
-        cairo_destroy(s.c);
-        if (!drawn && format == CHART_PNG)
-            drawn = cairo_surface_write_to_png_stream(surface, to_out, out);
-        cairo_surface_finish(surface);
-        if (!drawn) drawn = cairo_surface_status(surface);
-        cairo_surface_destroy(surface);
-        if (drawn || out->error) {
-            status = SOA_E_MEMORY;
-            if (report) {
-                *report = (soa_report){.status = status, .body = -1};
-                snprintf(report->text, sizeof report->text, "the picture cannot be drawn: %s",
-                         cairo_status_to_string(drawn ? drawn : CAIRO_STATUS_NO_MEMORY));
-            }
-        }
+        const soa_plot plot = {.title = what->title,
+                               .x_label = "time",
+                               .x = s.t,
+                               .count = s.count,
+                               .panels = s.panels,
+                               .panel_count = s.panel_count};
+        const soai_plot_sheet sheet = {.plot = &plot,
+                                       .style = &style,
+                                       .width = what->width * 72 / 25.4,
+                                       .top = TOP + (what->title ? LARGE + 6 : 0) +
+                                              (s.phase_count ? SMALL + 2 : 0),
+                                       .columns = what->columns,
+                                       .x_low = what->from,
+                                       .x_high = what->to,
+                                       .x_unit = "s",
+                                       .y_units = s.units,
+                                       .area = s.area,
+                                       .phases = s.phases,
+                                       .phase_count = s.phase_count};
+        status = draw_file(&sheet, what->dots, format, out, report);
     }
     if (status) out->size = before;
     free(s.order);
     free(s.panels);
+    free(s.curves);
+    free(s.units);
+    free(s.labels);
     free(s.t);
     free(s.values);
     return status;

@@ -11,6 +11,7 @@
 /* In the order of soa_constraint_kind. */
 static const char *const kinds[] = {"loop",     "distance", "gear", "rolling",
                                     "velocity", "plane",    "disc"};
+_Static_assert(sizeof kinds / sizeof *kinds == SOA_CONSTRAINT_KIND_COUNT, "a word for each kind");
 
 static const char *frame_name(const soa_model *model, int frame) {
     soa_frame_info info;
