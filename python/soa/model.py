@@ -513,7 +513,7 @@ class Model(_core.Tree):
         >>> import soa
         >>> arm = soa.Model.open("arm7")
         >>> q = arm.neutral() + 0.2
-        >>> abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12
+        >>> bool(abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12)
         True
         """
         from .operators import Machine
