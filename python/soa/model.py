@@ -383,7 +383,7 @@ class Model(_core.Tree):
 
         >>> import soa
         >>> [c.name for c in soa.Model.open("four-bar").constraints]
-        ['closing']
+        ['C']
         """
         from .constraints import Constraints
 
