@@ -91,7 +91,7 @@ def test_mistakes():
     with pytest.raises(ValueError, match="method is"):
         embedding.fd([1.0], method="rows")
     with pytest.raises(soa.SoaError):
-        Embedding(bar, ["D"], bar.constraints).U([3.0])
+        Embedding(bar, ["D"], bar.constraints).U([-1.78])
 
     def broken(q):
         raise LookupError("no U")
