@@ -383,7 +383,7 @@ class Model(_core.Tree):
 
         >>> import soa
         >>> [c.name for c in soa.Model.open("four-bar").constraints]
-        ['closing']
+        ['C']
         """
         from .constraints import Constraints
 
@@ -513,7 +513,7 @@ class Model(_core.Tree):
         >>> import soa
         >>> arm = soa.Model.open("arm7")
         >>> q = arm.neutral() + 0.2
-        >>> abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12
+        >>> bool(abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12)
         True
         """
         from .operators import Machine

@@ -1,0 +1,973 @@
+"""The spatial operator algebra: operators as Python objects, which run as O(n) sweeps or become matrices.
+
+All operators and vectors of the papers are attributes of this module: `phi`, `psi`, `H`, `M`, `P`, `D`, `G`, `K`, `Mass`,
+`T`, `thd`, `thdd`, ...; `leaves()` lists them with their meaning.  `@` is the product, `.T` the adjoint, `.inv()` the inverse:
+
+>>> import soa
+>>> from soa.operators import D, H, I, K, Mass, identity, phi
+>>> mass = (I + H @ phi @ K) @ D @ (I + H @ phi @ K).T
+>>> print(mass)
+(I + H phi K) D (I + H phi K)'
+>>> arm = soa.Model.open("arm7")
+>>> q = arm.neutral() + 0.2
+>>> bool(abs(arm.op(mass, q=q) - arm.mass(q)).max() < 1e-12)
+True
+>>> identity(f"{Mass} = {mass}").proved
+True
+
+In this module `a` is the papers' vector of bias accelerations, `b` that of bias forces, `g` gravity; `thdd` is the vector of
+joint accelerations.  A model with loops is its spanning tree here.  Expressions, machines and proofs may be used from any
+number of threads; they take turns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Iterator, Sequence
+from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._call import Array, check, new_report, numbers, text, vector
+from ._errors import InputError, SoaError, error, status_name
+from ._own import C as _c
+from .frames import Axes, Wrench
+
+if TYPE_CHECKING:
+    from .model import Model
+
+    def __getattr__(name: str) -> Expr: ...
+
+Space = Literal["one", "joint", "link", "edge", "tip", "base"]
+SPACES: tuple[Space, ...] = ("one", "joint", "link", "edge", "tip", "base")
+_ROOM = 4000  # bytes for a message
+_lock = RLock()  # parts of expressions are counted without locks
+
+
+class _Unlocked:
+    """Frees a C object with the lock held."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+
+    def __call__(self, pointer: Any) -> None:
+        with _lock:
+            self._function(pointer)
+
+
+_free = _Unlocked(_c.soa_expr_free)
+
+
+def _space(space: str) -> int:
+    if space not in SPACES:
+        raise ValueError(f"space is {space!r}, expected one of {', '.join(SPACES)}")
+    return SPACES.index(space)
+
+
+def _space_name(number: int) -> str:
+    return SPACES[number]
+
+
+def _printed(function: Any, pointer: Any) -> str:
+    length = function(pointer, None, 0)
+    room = create_string_buffer(length + 1)
+    function(pointer, room, length + 1)
+    return room.value.decode()
+
+
+class Expr:
+    """An operator, or a vector, written with the operators of this module; immutable.
+
+    A vector is an expression whose domain is `"one"`.  Products, sums and multiples are checked when they are made:
+
+    >>> from soa.operators import H, T, phi, Mass
+    >>> (Mass.inv() @ T).codomain
+    'joint'
+    >>> H @ H
+    Traceback (most recent call last):
+        ...
+    soa._errors.InputError: H @ H: the right factor gives joint, the left one takes link
+    """
+
+    __slots__ = ("__weakref__", "_pointer", "_shape")
+    __array_ufunc__ = None  # numbers of NumPy leave `number * expr` to __rmul__
+
+    _pointer: Any
+    _shape: tuple[Any, ...] | None
+
+    def __init__(self) -> None:
+        raise TypeError("make expressions with the operators of soa.operators, parse(), form() or variable()")
+
+    @classmethod
+    def _adopt(cls, pointer: Any, why: str = "") -> Expr:
+        if not pointer:
+            raise error(_c.SOA_E_ARGUMENT, why or "no such expression")
+        made = object.__new__(cls)
+        made._pointer = pointer
+        made._shape = None
+        weakref.finalize(made, _free, pointer).atexit = False
+        return made
+
+    # --- building -----------------------------------------------------------------------------------------------------
+
+    def __matmul__(self, other: Expr | AnyIdentity) -> Expr:
+        if isinstance(other, AnyIdentity):
+            return self * other.factor
+        if not isinstance(other, Expr):
+            return NotImplemented
+        with _lock:
+            return Expr._adopt(_c.soa_expr_product(self._pointer, other._pointer),
+                               f"{self} @ {other}: the right factor gives {other.codomain}, the left one takes {self.domain}")
+
+    def _sum(self, other: Expr | AnyIdentity, function: Any, sign: str) -> Expr:
+        if isinstance(other, AnyIdentity):
+            other = other.of(self.domain)
+        if not isinstance(other, Expr):
+            return NotImplemented
+        with _lock:
+            return Expr._adopt(function(self._pointer, other._pointer), f"{self} {sign} {other}: the first maps "
+                               f"{self.domain} to {self.codomain}, the second {other.domain} to {other.codomain}")
+
+    def __add__(self, other: Expr | AnyIdentity) -> Expr:
+        return self._sum(other, _c.soa_expr_sum, "+")
+
+    def __sub__(self, other: Expr | AnyIdentity) -> Expr:
+        return self._sum(other, _c.soa_expr_difference, "-")
+
+    def __mul__(self, factor: float) -> Expr:
+        if not isinstance(factor, (int, float, np.integer, np.floating)):
+            return NotImplemented
+        if not np.isfinite(factor):
+            raise ValueError(f"{factor} is not a finite number")
+        with _lock:
+            return Expr._adopt(_c.soa_expr_scale(float(factor), self._pointer))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> Expr:
+        return self * (1.0 / divisor)
+
+    def __neg__(self) -> Expr:
+        return self * -1.0
+
+    def __pos__(self) -> Expr:
+        return self
+
+    @property
+    def T(self) -> Expr:
+        """The adjoint; operators are real, so that it is the transpose."""
+        with _lock:
+            return Expr._adopt(_c.soa_expr_adjoint(self._pointer), f"{self} is a vector and has no adjoint")
+
+    H = T
+
+    def inv(self) -> Expr:
+        """The inverse.  Whether it exists shows when it is computed."""
+        with _lock:
+            return Expr._adopt(_c.soa_expr_inverse(self._pointer),
+                               f"inverse of {self}: it maps {self.domain} to {self.codomain}")
+
+    # --- looking inside -----------------------------------------------------------------------------------------------
+
+    @property
+    def domain(self) -> str:
+        """The space it maps from: `"one"` for a vector, `"joint"`, `"link"`, `"edge"`, `"tip"`, `"base"`."""
+        return _space_name(_c.soa_expr_domain(self._pointer))
+
+    @property
+    def codomain(self) -> str:
+        """The space it maps to."""
+        return _space_name(_c.soa_expr_codomain(self._pointer))
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether it is a vector."""
+        return self.domain == "one"
+
+    @property
+    def causality(self) -> str:
+        """Which way information runs: "memoryless", "causal" (tips to base), "anticausal" or "mixed"."""
+        return ("memoryless", "causal", "anticausal", "mixed")[_c.soa_expr_causality(self._pointer)]
+
+    @property
+    def meaning(self) -> str:
+        """What an operator or vector of the algebra is; empty for anything else."""
+        return text(_info(self._pointer).what)
+
+    @property
+    def definition(self) -> Expr | None:
+        """The definition of a leaf in terms of others; None: it has none.
+
+        >>> from soa.operators import Mass
+        >>> print(Mass.definition)
+        H phi M phi' H' + Jr
+        """
+        found = _info(self._pointer).definition
+        return None if found is None else parse(text(found))
+
+    @property
+    def parts(self) -> list[Expr]:
+        """The factors of a product, terms of a sum, or what a multiple, adjoint or inverse is made of, as expressions."""
+        made = []
+        with _lock:
+            for index in range(_info(self._pointer).count):
+                part = _c.soa_expr_part(self._pointer, index)
+                made.append(Expr._adopt(_c.soa_expr_scale(1.0, part)))
+        return made
+
+    def variables(self) -> dict[str, tuple[str, str]]:
+        """Names of the caller's vectors and operators in it, with the spaces they map from and to."""
+        return {name: (_space_name(a), _space_name(b)) for name, a, b in _callers(self._pointer)}
+
+    def __str__(self) -> str:
+        return _printed(_c.soa_expr_print, self._pointer)
+
+    def __repr__(self) -> str:
+        return f"<soa.Expr {self}: {self.domain} -> {self.codomain}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+    def latex(self) -> str:
+        r"""The expression in LaTeX.
+
+        >>> from soa.operators import form
+        >>> form("compliance").latex()
+        'B^* \\psi^* H^* D^{-1} H \\psi B f(0)'
+        """
+        return _latex(self._pointer, 0)
+
+    def _key(self) -> tuple[Any, ...]:
+        if self._shape is None:
+            self._shape = (str(self), *sorted(_callers(self._pointer)))
+        return self._shape
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two expressions are written alike; `identity` decides whether they are equal as operators."""
+        return isinstance(other, Expr) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    # --- rewriting ----------------------------------------------------------------------------------------------------
+
+    def _improved(self, bound: int) -> tuple[Expr, list[tuple[str, str]]]:
+        steps: list[tuple[str, str]] = []
+        collect = _c.soa_derivation_fn(lambda _user, rule, result: steps.append((text(rule), text(result))))
+        better = POINTER(_c.soa_expr)()
+        with _lock:
+            check(_c.soa_expr_improve(self._pointer, bound, collect, None, byref(better)), None, f"improve {self}")
+            return Expr._adopt(better), steps
+
+    def improve(self, most_forms: int = 2000) -> Expr:
+        """An equal expression whose sweeps cost least, found among at most `most_forms` forms.
+
+        >>> from soa.operators import Mass, T
+        >>> print((Mass.inv() @ T).improve())
+        (I - H psi K)' inv(D) (I - H psi K) T
+        """
+        return self._improved(most_forms)[0]
+
+    def derive(self, most_forms: int = 2000) -> list[tuple[str, str]]:
+        """How `improve` gets there: each form with the rule that leads to it; the first is the start."""
+        return self._improved(most_forms)[1]
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    def explain(self, model: Model, tips: Sequence[str | int] | None = None) -> str:
+        """The sweeps that compute it, as the papers print recursions.
+
+        An operator is shown applied to T, f0 or a vector x of its space.
+        """
+        return Machine(model, tips)._explain(_applied(self, scalar=False))
+
+    def count(self, model: Model, tips: Sequence[str | int] | None = None, *, axes: Axes = "body", by_matrix: bool = False,
+              generic: bool = False) -> Count:
+        """Operations of one evaluation with known zeros and constants removed; an operator is applied to T or f0.
+
+        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix; with generic=True numbers of
+        the model that happen to be 1 count as any number.
+
+        >>> import soa
+        >>> soa.operators.form("FD3").count(soa.Model.open("arm7")).multiplications > 0
+        True
+        """
+        return Machine(model, tips)._count(_applied(self, scalar=True), axes, by_matrix, generic)
+
+    def emit_c(self, model: Model, name: str = "soa_op", tips: Sequence[str | int] | None = None, *, axes: Axes = "body",
+               by_matrix: bool = False) -> str:
+        """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text."""
+        return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
+
+
+class AnyIdentity:
+    """The identity `I`, or a multiple of it, of whatever space the expression beside it needs.
+
+    >>> from soa.operators import H, I, K, psi
+    >>> print(I - H @ psi @ K)
+    I - H psi K
+    """
+
+    __slots__ = ("factor",)
+    __array_ufunc__ = None
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def of(self, space: str) -> Expr:
+        """The same in a space."""
+        made = identity_operator(space)
+        return made if self.factor == 1 else made * self.factor
+
+    def __matmul__(self, other: Expr) -> Expr:
+        return other if self.factor == 1 else other * self.factor
+
+    def __add__(self, other: Expr) -> Expr:
+        return self.of(other.codomain) + other
+
+    def __sub__(self, other: Expr) -> Expr:
+        return self.of(other.codomain) - other
+
+    def __mul__(self, factor: float) -> AnyIdentity:
+        return AnyIdentity(self.factor * float(factor))
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> AnyIdentity:
+        return AnyIdentity(-self.factor)
+
+    @property
+    def T(self) -> AnyIdentity:
+        """Its adjoint, itself."""
+        return self
+
+    H = T
+
+    def inv(self) -> AnyIdentity:
+        """Its inverse."""
+        return AnyIdentity(1.0 / self.factor)
+
+    def __str__(self) -> str:
+        return {1.0: "I", -1.0: "-I"}.get(self.factor, f"{self.factor:.15g} I")
+
+    def __repr__(self) -> str:
+        return f"<soa.operators.AnyIdentity {self}>"
+
+
+@dataclass(frozen=True)
+class Operations:
+    """Numbers of operations; subtractions are additions, `sines` counts sines and cosines together."""
+
+    additions: int
+    multiplications: int
+    divisions: int
+    sines: int
+
+
+@dataclass(frozen=True)
+class Count(Operations):
+    """What `Expr.count` returns: all operations, those of each body (in the bodies' order) and of each part of the work."""
+
+    bodies: tuple[Operations, ...] = ()
+    parts: dict[str, Operations] = field(default_factory=dict)
+
+
+def _info(pointer: Any) -> Any:
+    info = _c.soa_expr_info()
+    check(_c.soa_expr_get_info(pointer, byref(info)))
+    return info
+
+
+def _callers(pointer: Any) -> set[tuple[str, int, int]]:
+    info = _info(pointer)
+    if info.kind == _c.SOA_EXPR_LEAF:
+        name = text(info.name)
+        own = info.what is None and name not in _leaf_names()
+        return {(name, _c.soa_expr_domain(pointer), _c.soa_expr_codomain(pointer))} if own else set()
+    found: set[tuple[str, int, int]] = set()
+    for index in range(info.count):
+        found |= _callers(_c.soa_expr_part(pointer, index))
+    return found
+
+
+# --- LaTeX --------------------------------------------------------------------------------------------------------------
+
+_LATEX = {
+    "phi": r"\phi", "psi": r"\psi", "phit": r"\tilde\phi", "psit": r"\tilde\psi", "Phi": r"\Phi", "Psi": r"\Psi",
+    "Delta_phi": r"\Delta_\phi", "Delta_psi": r"\Delta_\psi", "E_phi": r"\mathcal{E}_\phi", "E_psi": r"\mathcal{E}_\psi",
+    "inv(D)": r"D^{-1}", "Mass": r"\mathcal{M}", "Mc": "M_c", "Jr": "J_r", "thd": r"\dot\theta", "thdd": r"\ddot\theta",
+    "f0": "f(0)", "alpha": r"\alpha", "Inc": r"\mathrm{Inc}",
+}
+_SUM, _PRODUCT, _POWER = 0, 1, 2  # how tightly the surroundings bind
+
+
+def _leaf_latex(name: str) -> str:
+    if name in _LATEX:
+        return _LATEX[name]
+    return name if len(name) == 1 else r"\mathrm{%s}" % name.replace("_", r"\_")
+
+
+def _latex(pointer: Any, around: int) -> str:
+    info = _info(pointer)
+    parts = [_c.soa_expr_part(pointer, index) for index in range(info.count)]
+    if info.kind == _c.SOA_EXPR_LEAF:
+        made, binds = _leaf_latex(text(info.name)), _POWER
+        if made.endswith("}") and "^" in made and around == _POWER:
+            binds = _PRODUCT
+    elif info.kind == _c.SOA_EXPR_SUM:
+        made, binds = "", _SUM
+        for part in parts:
+            term = _latex(part, _PRODUCT if made else _SUM)
+            made += term if not made else f" - {term[1:]}" if term.startswith("-") else f" + {term}"
+    elif info.kind == _c.SOA_EXPR_PRODUCT:
+        made, binds = " ".join(_latex(part, _PRODUCT + (info.count > 1 and _needs_brackets(part))) for part in parts), _PRODUCT
+    elif info.kind == _c.SOA_EXPR_SCALE:
+        inside = _latex(parts[0], _PRODUCT)
+        factor = {1.0: "", -1.0: "-"}.get(info.factor, f"{info.factor:.15g} ")
+        made, binds = factor + inside, _PRODUCT
+    else:
+        sign = "^*" if info.kind == _c.SOA_EXPR_ADJOINT else "^{-1}"
+        inside_info = _info(parts[0])
+        if info.kind == _c.SOA_EXPR_ADJOINT and inside_info.kind == _c.SOA_EXPR_INVERSE:
+            return _latex(_c.soa_expr_part(parts[0], 0), _POWER) + "^{-*}"
+        if inside_info.kind in (_c.SOA_EXPR_ADJOINT, _c.SOA_EXPR_INVERSE):
+            made, binds = rf"\left({_latex(parts[0], _SUM)}\right){sign}", _POWER
+        else:
+            made, binds = _latex(parts[0], _POWER) + sign, _POWER
+    return rf"\left({made}\right)" if binds < around else made
+
+
+def _needs_brackets(pointer: Any) -> bool:
+    """A multiple inside a product."""
+    info = _info(pointer)
+    return bool(info.kind == _c.SOA_EXPR_SCALE)
+
+
+# --- making expressions -------------------------------------------------------------------------------------------------
+
+def _message(status: int, message: Any, what: str) -> None:
+    if status != _c.SOA_OK:
+        said = message.value.decode(errors="replace")
+        if status == _c.SOA_E_FORMAT:  # of a text, not of a file
+            raise InputError(said, status_name(status))
+        raise error(status, said if said else f"{what}: {text(_c.soa_status_text(status))}")
+
+
+def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
+    """An expression from text, as the papers write it: products by juxtaposition, `'` the adjoint, `inv()` the inverse.
+
+    variables: vectors of yours by name with their space; a pair of spaces (from, to), "tip" or "base" each: an operator.
+
+    >>> from soa.operators import parse
+    >>> parse("H phi x", {"x": "link"})
+    <soa.Expr H phi x: one -> joint>
+    >>> parse("H phi phi H")
+    Traceback (most recent call last):
+        ...
+    soa._errors.InputError: the factor before this one takes link, but this one gives joint
+      H phi phi H
+                ^
+    """
+    names = variables or {}
+    for name in names:
+        _check_name(name)
+    array = (_c.soa_variable * max(1, len(names)))()
+    for slot, (name, space) in zip(array, names.items()):
+        source, to = ("one", space) if isinstance(space, str) else space
+        slot.name, slot.space = name.encode(), _space(to)
+        setattr(slot, "from", _space(source))
+    pointer = POINTER(_c.soa_expr)()
+    message = create_string_buffer(_ROOM)
+    with _lock:
+        _message(_c.soa_expr_parse(expression.encode(), array if names else None, len(names), byref(pointer), message, _ROOM),
+                 message, expression)
+        return Expr._adopt(pointer)
+
+
+def form(name: str) -> Expr:
+    """One of the papers' algorithms by name; `forms()` lists them.
+
+    >>> from soa.operators import form
+    >>> print(form("due_to_torque"))
+    (I - H Psi L)' inv(D) (I - H Psi L) T
+    """
+    pointer = POINTER(_c.soa_expr)()
+    with _lock:
+        status = _c.soa_expr_from_form(name.encode(), byref(pointer))
+        check(status, None, f"form {name!r} (there are {', '.join(forms())})" if status else "")
+        return Expr._adopt(pointer)
+
+
+def forms() -> dict[str, str]:
+    """Names of the papers' algorithms, and what they are."""
+    found = {}
+    what = c_char_p()
+    index = 0
+    while (name := _c.soa_expr_form_name(index, None, byref(what))) is not None:
+        found[text(name)] = text(what.value)
+        index += 1
+    return found
+
+
+def variable(name: str, space: str, source: str = "one") -> Expr:
+    """A vector of yours in a space; with `source` an operator from there, "tip" or "base" each.
+
+    >>> from soa.operators import phi, variable
+    >>> phi @ variable("x", "link")
+    <soa.Expr phi x: one -> link>
+    """
+    _check_name(name)
+    with _lock:
+        if source == "one":
+            pointer = _c.soa_expr_variable(name.encode(), _space(space))
+        else:
+            pointer = _c.soa_expr_operator(name.encode(), _space(source), _space(space))
+        return Expr._adopt(pointer, f"a variable {name!r} from {source} to {space}: operators map tip or base to tip or base")
+
+
+_LONGEST_NAME = 31
+
+
+def _check_name(name: str) -> None:
+    if not (name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME):
+        raise InputError(f"a variable {name!r}: names have letters, digits and _, no digit first, at most {_LONGEST_NAME}",
+                         "SOA_E_NAME")
+    if name in _leaf_names() or name == "inv":
+        raise InputError(f"a variable {name!r}: this is a name of the algebra", "SOA_E_NAME")
+
+
+def identity_operator(space: str) -> Expr:
+    """The identity of a space; `I` is that of any space."""
+    with _lock:
+        return Expr._adopt(_c.soa_expr_identity(_space(space)), f"the identity of {space}")
+
+
+def leaves() -> dict[str, str]:
+    """Names of all operators and vectors of the algebra, and what they are."""
+    found = {}
+    what = c_char_p()
+    index = 0
+    while (name := _c.soa_expr_leaf_name(index, byref(what))) is not None:
+        found[text(name)] = text(what.value)
+        index += 1
+    return found
+
+
+_names: frozenset[str] | None = None
+
+
+def _leaf_names() -> frozenset[str]:
+    global _names
+    if _names is None:
+        _names = frozenset(leaves())
+    return _names
+
+
+def _leaf(name: str) -> Expr:
+    with _lock:
+        return Expr._adopt(_c.soa_expr_leaf(name.encode()), f"no operator {name!r}")
+
+
+def _applied(expression: Expr, scalar: bool) -> Expr:
+    """A vector: the expression itself, or the operator times T, f0 or x."""
+    if expression.is_vector:
+        return expression
+    if expression.domain == "joint":
+        return expression @ _leaf("T")
+    if expression.domain == "tip":
+        return expression @ _leaf("f0")
+    if scalar:
+        raise ValueError(f"{expression} is an operator on {expression.domain} space: multiply it by a vector first")
+    return expression @ variable("x", expression.domain)
+
+
+# --- running ------------------------------------------------------------------------------------------------------------
+
+_MOST_PLANS = 64
+
+
+class Machine:
+    """A model with the frames of its tips, at which expressions are evaluated.
+
+    tips: frames by name or number; None: the link of the last joint.  Models with exact rotors or mimic joints are refused:
+    open them with `ideal=True`.
+
+    >>> import numpy as np, soa
+    >>> from soa.operators import Machine, form
+    >>> arm = soa.Model.open("arm7")
+    >>> machine = Machine(arm)
+    >>> q = arm.neutral() + 0.3
+    >>> np.allclose(machine.evaluate(form("FD3"), q=q), arm.aba(q, None, None))
+    True
+    """
+
+    def __init__(self, model: Model, tips: Sequence[str | int] | None = None) -> None:
+        if tips is None:
+            tips = [model.body(model.body_count).link] if model.body_count else []
+        if isinstance(tips, (str, int)):
+            tips = [tips]
+        numbers_ = [model.find_frame(tip) for tip in tips]
+        self.model = model
+        self.tips = [model.frame(number).name for number in numbers_]
+        self._pointer = POINTER(_c.soa_machine)()
+        self._plans: dict[Expr, Any] = {}
+        report = new_report()
+        array = (c_int * max(1, len(numbers_)))(*numbers_)
+        with _lock:
+            check(_c.soa_machine_create(model._pointer, array, len(numbers_), byref(self._pointer), byref(report)), report)
+        weakref.finalize(self, _release_machine, self._pointer, self._plans, model).atexit = False
+
+    def size(self, space: Space) -> int:
+        """How many numbers a vector of that space has."""
+        return self._size(space)
+
+    def _size(self, space: str) -> int:
+        return int(_c.soa_machine_space_size(self._pointer, _space(space)))
+
+    @property
+    def condition(self) -> float:
+        """The largest condition number (1-norm) of what the last evaluation inverted, D and known inverses aside; 1: nothing."""
+        return float(_c.soa_machine_condition(self._pointer))
+
+    @property
+    def failure(self) -> str:
+        """Why the last evaluation failed: which inverse, which joint; empty where it did not."""
+        return text(_c.soa_machine_failure(self._pointer))
+
+    def evaluate(self, expr: str | Expr, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None,
+                 tau: ArrayLike | None = None, f0: ArrayLike | None = None, wrenches: Sequence[Wrench] = (),
+                 **vectors: ArrayLike) -> Array:
+        """The value of an expression at a state: a vector by planned O(n) sweeps, an operator as its dense matrix, O(n^3).
+
+        q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0` has six
+        numbers a tip, on the environment, in the tips' axes.  `vectors` are the values of variables, matrices for operators.
+        In an expression given as text each variable lies in the first space, of joint, tip, link, edge, base, that has the
+        size of its value and makes sense there.  `dense` computes vectors by matrices, too.
+        """
+        return self._evaluate(expr, False, q, v, a, tau, f0, wrenches, vectors)
+
+    def dense(self, expr: str | Expr, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None,
+              tau: ArrayLike | None = None, f0: ArrayLike | None = None, wrenches: Sequence[Wrench] = (),
+              **vectors: ArrayLike) -> Array:
+        """As `evaluate`, by dense arithmetic from the definitions alone: shares nothing with the sweeps, takes any inverse."""
+        return self._evaluate(expr, True, q, v, a, tau, f0, wrenches, vectors)
+
+    def _evaluate(self, expr: str | Expr, dense: bool, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None,
+                  tau: ArrayLike | None, f0: ArrayLike | None, wrenches: Sequence[Wrench],
+                  vectors: dict[str, ArrayLike]) -> Array:
+        expression = self._parse(expr, vectors) if isinstance(expr, str) else expr
+        with _lock:
+            self._set_state(q, v, a, tau, f0, wrenches)
+            self._set_variables(expression, vectors)
+            result = np.zeros((self._size(expression.codomain), self._size(expression.domain)))
+            if expression.is_vector and not dense:
+                status = _c.soa_plan_run(self._plan(expression), numbers(result))
+            else:
+                status = _c.soa_machine_dense_matrix(self._pointer, expression._pointer, numbers(result))
+            if status != _c.SOA_OK:
+                raise error(status, f"{expression}: {self.failure or text(_c.soa_status_text(status))}")
+        return result[:, 0] if expression.is_vector else result
+
+    def _parse(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
+        """Text with variables: tries the spaces that have their sizes."""
+        order: tuple[Space, ...] = ("joint", "tip", "link", "edge", "base")
+        choices: list[list[str | tuple[str, str]]] = []
+        for name, value in vectors.items():
+            shape = np.shape(value)
+            fitting: list[str | tuple[str, str]] = [s for s in order if self.size(s) == int(np.prod(shape))]
+            if len(shape) == 2:
+                ends: tuple[Space, ...] = ("tip", "base")
+                fitting += [(s, t) for t in ends for s in ends if shape == (self.size(t), self.size(s))]
+            if not fitting:
+                sizes = ", ".join(f"{s} {self.size(s)}" for s in order)
+                raise ValueError(f"{name} has shape {shape}: no space of this machine has that size ({sizes})")
+            choices.append(fitting)
+        first: SoaError | None = None
+        for combination in itertools.product(*choices):
+            try:
+                return parse(expression, dict(zip(vectors, combination)))
+            except SoaError as problem:
+                first = first or problem
+        assert first is not None
+        raise first
+
+    def _set_state(self, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None, tau: ArrayLike | None,
+                   f0: ArrayLike | None, wrenches: Sequence[Wrench]) -> None:
+        from .model import wrench_array
+
+        model = self.model
+        given = [vector("q", q, model.nq), vector("v", v, model.nv), vector("a", a, model.nv), vector("tau", tau, model.nv),
+                 None if f0 is None else vector("f0", np.ravel(f0), self.size("tip"))]
+        array = wrench_array(model, wrenches)
+        check(_c.soa_machine_set_state(self._pointer, *(numbers(one) for one in given), array, len(wrenches)), None,
+              "state of the machine")
+
+    def _set_variables(self, expression: Expr, vectors: dict[str, ArrayLike]) -> None:
+        wanted = expression.variables()
+        missing, extra = [n for n in wanted if n not in vectors], [n for n in vectors if n not in wanted]
+        if missing:
+            raise ValueError(f"{expression}: no value for {', '.join(missing)}; give {missing[0]}=...")
+        if extra:
+            raise ValueError(f"{expression}: there is no variable {', '.join(extra)} in it")
+        for name, (source, to) in wanted.items():
+            rows, columns = self._size(to), self._size(source)
+            value = np.ascontiguousarray(vectors[name], dtype=np.float64)
+            right = value.size == rows if source == "one" else value.shape == (rows, columns)
+            if not right:
+                shape = (rows,) if source == "one" else (rows, columns)
+                raise ValueError(f"{name} has shape {value.shape}, expected {shape}")
+            if source == "one":
+                status = _c.soa_machine_set_vector(self._pointer, name.encode(), _space(to), numbers(value))
+            else:
+                status = _c.soa_machine_set_matrix(self._pointer, name.encode(), _space(source), _space(to), numbers(value))
+            check(status, None, f"variable {name}")
+
+    def _plan(self, expression: Expr) -> Any:
+        plan = self._plans.get(expression)
+        if plan is None:
+            if len(self._plans) >= _MOST_PLANS:
+                _c.soa_plan_free(self._plans.pop(next(iter(self._plans))))
+            plan = POINTER(_c.soa_plan)()
+            message = create_string_buffer(_ROOM)
+            _message(_c.soa_plan_create(self._pointer, expression._pointer, byref(plan), message, _ROOM), message,
+                     str(expression))
+            self._plans[expression] = plan
+        return plan
+
+    def _zero_variables(self, expression: Expr) -> None:
+        """Values for all variables, for calls that need plans but no numbers."""
+        for name, (source, to) in expression.variables().items():
+            shape = (self._size(to), self._size(source))
+            self._set_variables(variable(name, to, source), {name: np.zeros(shape)})
+
+    def _explain(self, expression: Expr) -> str:
+        with _lock:
+            self._zero_variables(expression)
+            return _printed(_c.soa_plan_explain, self._plan(expression))
+
+    def _graph(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Any:
+        from .model import _axes
+
+        options = _c.soa_scalar_graph_options(_axes(axes), bool(by_matrix), bool(generic))
+        graph = POINTER(_c.soa_scalar_graph)()
+        message = create_string_buffer(_ROOM)
+        _message(_c.soa_scalar_graph_create(self._pointer, expression._pointer, byref(options), byref(graph), message, _ROOM),
+                 message, str(expression))
+        return graph
+
+    def _count(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Count:
+        with _lock:
+            graph = self._graph(expression, axes, by_matrix, generic)
+            try:
+                whole = _operations(graph, 0, -1)
+                bodies = tuple(_operations(graph, body, -1) for body in range(1, self.model.body_count + 1))
+                parts = {}
+                index = 0
+                while (name := _c.soa_scalar_graph_part_name(index, None)) is not None:
+                    parts[text(name)] = _operations(graph, 0, index)
+                    index += 1
+            finally:
+                _c.soa_scalar_graph_free(graph)
+        return Count(whole.additions, whole.multiplications, whole.divisions, whole.sines, bodies, parts)
+
+    def _emit(self, expression: Expr, name: str, axes: str, by_matrix: bool) -> str:
+        if not name.isidentifier() or not name.isascii():
+            raise ValueError(f"{name!r} is not the name of a C function")
+        made, length = c_char_p(), c_size_t()
+        with _lock:
+            graph = self._graph(expression, axes, by_matrix, False)
+            try:
+                check(_c.soa_scalar_graph_emit_c(graph, name.encode(), byref(made), byref(length)), None, "emit_c")
+            finally:
+                _c.soa_scalar_graph_free(graph)
+        address = cast(made, c_void_p)
+        try:
+            return string_at(address, length.value).decode()
+        finally:
+            _c_free(address)
+
+    def __repr__(self) -> str:
+        return f"<soa.operators.Machine {self.model.name!r}, tips {', '.join(self.tips) or 'none'}>"
+
+
+_c_free = CDLL(None).free
+_c_free.argtypes, _c_free.restype = [c_void_p], None
+
+
+def _operations(graph: Any, body: int, part: int) -> Operations:
+    count = _c.soa_count()
+    check(_c.soa_scalar_graph_operations(graph, body, part, byref(count)))
+    return Operations(count.additions, count.multiplications, count.divisions, count.sines)
+
+
+def _release_machine(pointer: Any, plans: dict[Expr, Any], _model: Model) -> None:
+    with _lock:
+        for plan in plans.values():
+            _c.soa_plan_free(plan)
+        plans.clear()
+        _c.soa_machine_free(pointer)
+
+
+# --- identities ---------------------------------------------------------------------------------------------------------
+
+# Inverses up to this condition number are accurate to five digits or more; beyond it a difference proves nothing.
+_MOST_CONDITION = 1e9
+# Rounding error allowed in a difference, as a multiple of the condition number.
+_ROUNDING = 1e-14
+# Differences allowed where rewriting has proved the identity, and where it has not.
+_PROVED, _UNPROVED = 1e-7, 1e-9
+_LEAST_SIZE = 1e-3  # differences are relative to the sides' largest number, or to this
+_FIRST_MACHINES = ("planar-chain:3", "chain:5", "arm7", "satellite")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Both sides of an identity on one machine at a random state; `left` and `right` are their matrices."""
+
+    machine: str
+    model: Model
+    tips: tuple[str, ...]
+    state: dict[str, Array]
+    left: Array
+    right: Array
+    residual: float
+    condition: float
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What `identity` found out.
+
+    `holds` is None where no machine has both sides; `steps` is the proof, each form of left - right with the rule that led to
+    it; `residual` the largest difference, relative to the sides' size, on `tried` machines; `skipped` machines where a side
+    does not exist, with the reason.
+    """
+
+    left: Expr
+    right: Expr
+    holds: bool | None
+    proved: bool
+    steps: tuple[tuple[str, str], ...]
+    tried: int
+    residual: float
+    skipped: tuple[tuple[str, str], ...]
+    counter_example: Trial | None
+
+    def __bool__(self) -> bool:
+        return self.holds is True
+
+    def __str__(self) -> str:
+        if self.holds is None:
+            said = "not settled: " + ("equal by rewriting" if self.proved else "no proof") + ", no machine has both sides"
+        elif self.counter_example is not None:
+            said = f"false: on {self.counter_example.machine} the sides differ by {self.residual:.2g} of their size"
+        else:
+            how = "proved by rewriting" if self.proved else "not proved, but tested"
+            said = f"true: {how}; largest residual {self.residual:.1e} on {self.tried} machines"
+        if self.skipped:
+            said += f"; skipped {len(self.skipped)} machines, where a side is undefined; first {self.skipped[0][0]}: " \
+                    f"{self.skipped[0][1]}"
+        return said
+
+
+def _equation(equation: str | tuple[Expr, Expr]) -> tuple[Expr, Expr]:
+    if not isinstance(equation, str):
+        return equation
+    left, right = POINTER(_c.soa_expr)(), POINTER(_c.soa_expr)()
+    message = create_string_buffer(_ROOM)
+    with _lock:
+        _message(_c.soa_expr_parse_equation(equation.encode(), byref(left), byref(right), message, _ROOM), message, equation)
+        return Expr._adopt(left), Expr._adopt(right)
+
+
+def _machines(machines: Sequence[str | Model] | None, trials: int) -> Iterator[tuple[str, str | Model]]:
+    if machines is not None:
+        for one in machines:
+            yield (one if isinstance(one, str) else one.name), one
+        return
+    for index in range(trials):
+        name = _FIRST_MACHINES[index] if index < len(_FIRST_MACHINES) else f"random-ideal:{index}"
+        yield name, name
+
+
+def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.random.Generator) -> Trial | str:
+    """Both sides on a model with so many tips, or why they cannot be compared."""
+    last = model.body_count
+    bodies = [last, 1 + last // 2][:count]
+    try:
+        machine = Machine(model, [model.body(body).link for body in bodies])
+        draw = {name: rng.uniform(-1, 1, model.nv) for name in ("v", "a", "tau")}
+        state = {"q": model.integrate(model.neutral(), rng.uniform(-1, 1, model.nv), 1.0), **draw,
+                 "f0": rng.uniform(-1, 1, 6 * count)}
+        sides, condition = [], 1.0
+        for side in (left, right):
+            sides.append(machine.dense(side, **state))
+            condition = max(condition, machine.condition)
+    except SoaError as problem:
+        return str(problem)
+    if not condition <= _MOST_CONDITION:
+        return (f"an inverse is too close to singular to compare (condition {condition:.1e}, "
+                f"limit {_MOST_CONDITION:.0e})")
+    size = max(_LEAST_SIZE, *(float(np.abs(side).max(initial=0)) for side in sides))
+    apart = float(np.abs(sides[0] - sides[1]).max(initial=0)) / size
+    return Trial(name, model, tuple(machine.tips), state, sides[0], sides[1], apart, condition)
+
+
+def identity(equation: str | tuple[Expr, Expr], machines: Sequence[str | Model] | None = None, trials: int = 20,
+             seed: int = 0) -> Identity:
+    """Is `"LEFT = RIGHT"` true for every machine?  By proof, then by trial with dense matrices at random states.
+
+    machines: models or names of shipped ones; None: `trials` arms, trees and floating bases, most of them random.  Machines on
+    which a side does not exist, or nearly so, are skipped.  A machine on which the sides differ is the counter-example.
+
+    >>> from soa.operators import identity
+    >>> print(identity("inv(I + H phi K) = I - H psi K", trials=4).proved)
+    True
+    >>> wrong = identity("Mass = H M H'")
+    >>> wrong.holds, wrong.counter_example.machine
+    (False, 'planar-chain:3')
+    """
+    from .model import Model
+
+    left, right = _equation(equation)
+    steps: list[tuple[str, str]] = []
+    collect = _c.soa_derivation_fn(lambda _user, rule, result: steps.append((text(rule), text(result))))
+    with _lock:
+        status = _c.soa_expr_prove(left._pointer, right._pointer, collect, None)
+    if status not in (_c.SOA_OK, _c.SOA_E_NO_CONVERGENCE):
+        check(status, None, f"{left} = {right}")
+    proved = bool(status == _c.SOA_OK)
+    allowed = _PROVED if proved else _UNPROVED
+    rng = np.random.default_rng(seed)
+    tried, worst, skipped = 0, 0.0, []
+    for name, given in _machines(machines, trials):
+        model = Model.open(given, ideal=True) if isinstance(given, str) else given
+        found: Trial | str = "the machine has no bodies"
+        one_link = model.body_count < 2
+        for count in ((1,) if one_link else (2, 1)) if model.body_count else ():
+            found = _try(name, model, count, left, right, rng)
+            if isinstance(found, Trial):
+                break
+        if isinstance(found, str):
+            skipped.append((name, found))
+            continue
+        tried += 1
+        worst = max(worst, found.residual)
+        if not found.residual <= max(allowed, _ROUNDING * found.condition):
+            return Identity(left, right, False, proved, tuple(steps), tried, found.residual, tuple(skipped), found)
+    return Identity(left, right, True if tried else None, proved, tuple(steps), tried, worst, tuple(skipped), None)
+
+
+I = AnyIdentity()
+for _name in leaves():
+    if _name.isidentifier() and _name != "I":
+        globals()[_name] = _leaf(_name)
+del _name
+
+__all__ = ["AnyIdentity", "Count", "Expr", "Identity", "Machine", "Operations", "Trial", "form", "forms", "identity", "identity_operator",
+           "leaves", "parse", "variable"]

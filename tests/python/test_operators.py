@@ -1,0 +1,215 @@
+"""Operators against NumPy products of dense matrices, and against the methods of Model."""
+
+import gc
+import subprocess
+import threading
+
+import numpy as np
+import pytest
+
+import soa
+from soa import operators as op
+from soa.operators import B, D, G, H, I, J, K, M, Machine, Mass, P, T, b, f0, form, identity, parse, phi, psi, thdd, variable
+
+MODELS = ["arm7", "two-puma", "satellite", "random-ideal:5"]
+
+
+@pytest.fixture(params=MODELS)
+def machine(request):
+    model = soa.Model.open(request.param, ideal=True)
+    return Machine(model)
+
+
+def state_of(model, seed=3):
+    rng = np.random.default_rng(seed)
+    return dict(q=model.random(rng), v=rng.normal(size=model.nv), a=rng.normal(size=model.nv), tau=rng.normal(size=model.nv))
+
+
+def test_expressions_match_products_of_matrices(machine):
+    state = state_of(machine.model)
+    leaf = {name: machine.dense(name, **state) for name in ("phi", "psi", "H", "M", "K", "D", "P")}
+    n = machine.model.nv
+    assert np.allclose(machine.evaluate(H @ phi @ M @ phi.T @ H.T, **state),
+                       leaf["H"] @ leaf["phi"] @ leaf["M"] @ leaf["phi"].T @ leaf["H"].T, rtol=1e-12, atol=1e-12)
+    factor = np.eye(n) - leaf["H"] @ leaf["psi"] @ leaf["K"]
+    inverse = factor.T @ np.linalg.inv(leaf["D"]) @ factor
+    assert np.allclose(machine.evaluate((I - H @ psi @ K).T @ D.inv() @ (I - H @ psi @ K), **state), inverse,
+                       rtol=1e-10, atol=1e-10)
+    assert np.allclose(machine.evaluate((2.0 * P - M / 4).H, **state), (2 * leaf["P"] - leaf["M"] / 4).T, atol=1e-12)
+    assert np.allclose(machine.evaluate(-(np.float64(3) * P), **state), -3 * leaf["P"])
+
+
+def test_algorithms_match_the_model(machine):
+    model = machine.model
+    state = state_of(model)
+    q, v, a, tau = (state[name] for name in ("q", "v", "a", "tau"))
+    qdd = model.aba(q, v, tau)
+    for name in ("FD1", "FD3", "FD4"):
+        assert np.allclose(machine.evaluate(form(name), q=q, v=v, tau=tau), qdd, rtol=1e-9, atol=1e-9)
+    assert np.allclose(machine.evaluate(form("ID"), **state), model.rnea(q, v, a),
+                       rtol=1e-10, atol=1e-10)
+    assert np.allclose(machine.evaluate(Mass, **state), model.mass(q), atol=1e-10)
+    assert np.allclose(machine.evaluate(Mass.inv() @ T, **state), np.linalg.solve(model.mass(q), tau), rtol=1e-9, atol=1e-9)
+    assert np.allclose(machine.evaluate(form("FD3"), **state), machine.dense(form("FD3"), **state), rtol=1e-9, atol=1e-9)
+
+
+def test_wrenches_and_tips():
+    arm = soa.Model.open("arm7")
+    rng = np.random.default_rng(1)
+    q, tau = arm.random(rng), rng.normal(size=7)
+    wrench = soa.Wrench(arm.body(7).link, rng.normal(size=6), "world")
+    assert np.allclose(arm.op(form("FD3"), q=q, tau=tau, wrenches=[wrench]), arm.aba(q, None, tau, [wrench]), atol=1e-9)
+    tips = [arm.body(4).link, arm.body(7).link]
+    machine = Machine(arm, tips)
+    assert machine.tips == tips and machine.size("tip") == 12
+    jacobian = machine.evaluate(J, q=q)
+    assert np.allclose(jacobian[6:], arm.jacobian(q, tips[1], "body"), atol=1e-12)
+    f = rng.normal(size=(2, 6))
+    assert np.allclose(machine.evaluate("J' f0", q=q, f0=f), jacobian.T @ f.ravel())
+    assert np.allclose(machine.evaluate(J @ Mass.inv() @ J.T @ f0, q=q, f0=f),
+                       jacobian @ np.linalg.solve(arm.mass(q), jacobian.T @ f.ravel()), atol=1e-9)
+    assert machine.condition == 1
+    task = Machine(arm, tips[1:])
+    inverse = np.linalg.inv(jacobian[6:] @ np.linalg.solve(arm.mass(q), jacobian[6:].T))
+    assert np.allclose(task.evaluate(form("task_force"), q=q, f0=f[1]), inverse @ f[1], rtol=1e-8)
+    assert task.condition > 1
+
+
+def test_variables():
+    arm = soa.Model.open("arm7")
+    q = arm.random(np.random.default_rng(0))
+    x = np.arange(7.0)
+    assert np.allclose(arm.op("Mass x", q=q, x=x), arm.mass(q) @ x)
+    y = np.arange(42.0)
+    machine = Machine(arm)
+    dense = machine.evaluate(H @ phi, q=q)
+    assert np.allclose(machine.evaluate("H phi y", q=q, y=y.reshape(7, 6)), dense @ y)
+    assert np.allclose(machine.evaluate(H @ phi @ variable("y", "link"), q=q, y=y), dense @ y)
+    A = np.random.default_rng(5).normal(size=(6, 6))
+    shared = variable("A", "tip", "tip")
+    assert shared.variables() == {"A": ("tip", "tip")}
+    jacobian = machine.evaluate(J, q=q)
+    assert np.allclose(machine.evaluate(J.T @ shared @ J @ T, q=q, tau=x, A=A), jacobian.T @ A @ jacobian @ x)
+    assert np.allclose(machine.evaluate("J' A J", q=q, A=A), jacobian.T @ A @ jacobian)
+    with pytest.raises(ValueError, match="no value for y"):
+        machine.evaluate(H @ phi @ variable("y", "link"), q=q)
+    with pytest.raises(ValueError, match="no variable z"):
+        machine.evaluate(Mass, q=q, z=x)
+    with pytest.raises(ValueError, match="no space"):
+        machine.evaluate("Mass x", q=q, x=np.zeros(5))
+    with pytest.raises(ValueError, match="expected"):
+        machine.evaluate(Mass @ variable("x", "joint"), q=q, x=np.zeros(6))
+
+
+def test_mistakes():
+    with pytest.raises(soa.InputError, match="right factor gives joint"):
+        H @ H
+    with pytest.raises(soa.InputError, match="the first maps"):
+        H + phi
+    with pytest.raises(TypeError):
+        H * "2"
+    with pytest.raises(TypeError):
+        op.Expr()
+    with pytest.raises(ValueError, match="space is"):
+        variable("x", "links")
+    with pytest.raises(soa.InputError, match="variable 'phi'"):
+        variable("phi", "joint")
+    with pytest.raises(soa.SoaError, match="there are FD1"):
+        form("FD9")
+    arm = soa.Model.open("arm7")
+    with pytest.raises(ValueError, match="q has shape"):
+        arm.op(Mass, q=np.zeros(6))
+    with pytest.raises(soa.SingularError, match="condition"):
+        Machine(arm, [arm.body(3).link]).evaluate("inv(J J')", q=arm.neutral())
+
+
+def test_looking_inside():
+    assert str(parse("(I - H psi K)' inv(D)")) == "(I - H psi K)' inv(D)"
+    assert (I - H @ psi @ K).T @ D.inv() == parse("(I - H psi K)' inv(D)")
+    assert hash(parse("H phi")) == hash(H @ phi) and H @ phi != phi
+    assert phi.domain == "link" and H.codomain == "joint" and B.domain == "tip" and b.is_vector
+    assert phi.causality == "causal" and phi.T.causality == "anticausal"
+    assert [str(part) for part in (H @ phi @ M).parts] == ["H", "phi", "M"]
+    assert Mass.definition == parse("H phi M phi' H' + Jr") and phi.definition is None and "inward" in phi.meaning
+    assert set(op.leaves()) >= {"phi", "psi", "H", "D"} and "FD1" in op.forms()
+    assert op.identity_operator("joint").domain == "joint"
+
+
+def test_latex():
+    assert ((I - H @ psi @ K).T @ D.inv() @ T).latex() == r"\left(I - H \psi K\right)^* D^{-1} T"
+    assert phi._repr_latex_() == r"$$\phi$$"
+    assert (H @ phi.T).latex() == r"H \phi^*"
+    assert (Mass @ thdd).latex() == r"\mathcal{M} \ddot\theta"
+    assert (2 * P + M).latex() == "2 P + M" and (P - 0.5 * M).latex() == "P - 0.5 M" and (-P).latex() == "-P"
+    assert (-(P + M)).latex() == r"-\left(P + M\right)"
+    assert phi.inv().T.latex() == r"\phi^{-*}" and phi.T.inv().latex() == r"\left(\phi^*\right)^{-1}"
+    assert (variable("tau_x", "joint") - T).latex() == r"\mathrm{tau\_x} - T"
+
+
+def test_improve_explain_count_emit(tmp_path):
+    slow = Mass.inv() @ (T - H @ phi @ (M @ phi.T @ op.a + b + B @ f0))
+    steps = slow.derive()
+    assert steps[0][1] == str(slow) and steps[-1][1] == str(slow.improve()) and any("lemma 4" in rule for rule, _ in steps)
+    arm = soa.Model.open("arm7")
+    assert "tips to base" in form("FD3").explain(arm) and "psi" in (J @ Mass.inv() @ J.T).explain(arm)
+    count = form("FD3").count(arm)
+    assert (count.additions, count.multiplications, count.divisions, count.sines) == (579, 669, 5, 12)  # docs/operators.md
+    assert sum(body.multiplications for body in count.bodies) == count.multiplications
+    assert sum(part.additions for part in count.parts.values()) == count.additions
+    assert form("FD3").count(arm, by_matrix=False, axes="world").additions != count.additions
+    source = tmp_path / "fd.c"
+    main = """
+#include <stdio.h>
+int main(void) {
+    double q[7] = {.1, .2, .3, .4, .5, .6, .7}, z[7] = {0}, f[6] = {0}, out[7];
+    fd3(q, z, z, z, f, out);
+    for (int i = 0; i < 7; ++i) printf("%.17g\\n", out[i]);
+}
+"""
+    source.write_text(form("FD3").emit_c(arm, "fd3") + main)
+    subprocess.run(["cc", "-o", tmp_path / "fd", source, "-lm"], check=True)
+    out = subprocess.run([tmp_path / "fd"], check=True, capture_output=True, text=True).stdout
+    assert np.allclose([float(x) for x in out.split()], arm.aba(np.arange(1, 8) / 10, None, None), rtol=1e-10)
+    with pytest.raises(ValueError, match="name of a C function"):
+        form("FD3").emit_c(arm, "a b")
+
+
+def test_identities():
+    good = identity("Mass = (I + H phi K) D (I + H phi K)'", trials=6)
+    assert good and good.proved and good.steps and good.tried == 6 and good.residual < 1e-9 and "proved" in str(good)
+    by_expressions = identity((phi, psi), trials=5)
+    assert by_expressions.holds is False and not by_expressions.proved
+    trial = by_expressions.counter_example
+    machine = Machine(trial.model, trial.tips)
+    assert np.allclose(machine.dense(phi, **trial.state), trial.left) and not np.allclose(trial.left, trial.right)
+    assert identity("J inv(Mass) J' = B' psi' H' inv(D) H psi B", machines=["arm7", soa.Model.open("puma560", ideal=True)]).tried == 2
+    undefined = identity("inv(J J') = inv(J J') ", machines=["planar-chain:3"])
+    assert undefined.holds is None and undefined.skipped[0][0] == "planar-chain:3" and undefined.skipped[0][1]
+    with pytest.raises(soa.SoaError):
+        identity("H = phi")
+    assert identity((G, P @ H.T @ D.inv()), machines=["arm7"]).holds
+
+
+def test_memory_and_threads():
+    arm = soa.Model.open("arm7")
+    machine = Machine(arm)
+    q = arm.neutral() + 0.1
+    expected = machine.evaluate("inv(Mass) T", q=q, tau=np.ones(7))
+    wrong = []
+
+    def work():
+        for i in range(60):
+            made = parse("inv(Mass) (T - 0 T)") if i % 2 else Mass.inv() @ T
+            if not np.allclose(machine.evaluate(made, q=q, tau=np.ones(7)), expected):
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    for i in range(100):
+        machine.evaluate(T * float(i + 1), q=q)
+    del machine, arm
+    gc.collect()
