@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -12,26 +14,47 @@ from ._call import Array, from_pointer
 
 
 class Carrier:
-    """Carries the first exception of callbacks out of a C call: a context manager around the call."""
+    """Carries the first exception of callbacks out of a C call: a context manager around the call.
+
+    Ctrl-C too: Python would raise KeyboardInterrupt at the entry of a callback, where nothing can catch it, so that its
+    handler is called through `_interrupt` as long as the call lasts.
+    """
 
     def __init__(self) -> None:
         self.fault: BaseException | None = None
+        self._handlers: list[Any] = []
 
     def run(self, function: Callable[[], Any], stopped: Any) -> Any:
         """What the function returns; `stopped` once an exception was raised, in this call or before."""
         if self.fault is not None:
             return stopped
         try:
-            return function()
-        except BaseException as fault:  # KeyboardInterrupt too: C must not be left by it
+            result = function()
+        except BaseException as fault:  # also those that are no errors: C must not be left by them
             self.fault = fault
-            return stopped
+        return stopped if self.fault is not None else result
 
     def __enter__(self) -> Carrier:
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and threading.current_thread() is threading.main_thread():
+            self._handlers.append(handler)
+            signal.signal(signal.SIGINT, self._interrupt)
+        else:
+            self._handlers.append(None)
         return self
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        try:
+            self._handlers[-1](number, frame)
+        except BaseException as fault:
+            self.fault = self.fault or fault
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
                  trace: TracebackType | None) -> Literal[False]:
+        handler = self._handlers[-1]
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+        self._handlers.pop()
         if self.fault is not None:
             fault, self.fault = self.fault, None
             raise fault.with_traceback(fault.__traceback__) from None

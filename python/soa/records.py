@@ -265,11 +265,11 @@ class Record:
         if isinstance(key, slice):
             if key.step is not None:
                 raise ValueError(f"a record cannot be cut with a step ({key.step}): record[from:to], in seconds")
-            since = self._since if key.start is None else max(self._since, float(key.start))
-            until = self._until if key.stop is None else min(self._until, float(key.stop))
+            since = self._since if key.start is None else float(key.start)
+            until = self._until if key.stop is None else float(key.stop)
             if math.isnan(since) or math.isnan(until):
                 raise ValueError("an end of the slice is not a number")
-            return Record(self._log, since, until, self._summary)
+            return Record(self._log, max(since, self._since), min(until, self._until), self._summary)
         if not isinstance(key, str):
             raise TypeError(f"a record is indexed by the name of a signal or by a slice of time, not by {type(key).__name__}")
         number = _c.soa_log_find_signal(self._log.pointer, key.encode())

@@ -5,8 +5,9 @@ Scenarios (`soa.Scenario`) are for machines with contacts, sensors and controlle
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import POINTER, byref, cast
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,7 +26,7 @@ Stop = Callable[[float, Array, Array], object]
 Answer = Literal["stop", "release", "ignore"]
 _ANSWERS = {"stop": _c.SOA_GRASP_STOP, "release": _c.SOA_GRASP_RELEASE, "ignore": _c.SOA_GRASP_IGNORE}
 _CONTACT_EVENTS = ("holds", "breaks", "slips", "tips")
-METHODS = ("auto", "kkt", "forces", "null space")
+METHODS = ("auto", "kkt", "forces", "null_space")
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
 
     The start is projected; one that is open by more than 1e-3 is refused. After every step q and v are projected back.
     v None: at rest, or for drives the least motion that follows them. sample_time 0: every step is a sample. start: time at
-    the start, for drives. method: "auto", "kkt", "forces" or "null space".
+    the start, for drives. method: "auto", "kkt", "forces" or "null_space".
 
     >>> import soa, soa.simulate
     >>> machine = soa.Model.open("four-bar")
@@ -214,7 +215,7 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
                               "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance,
                               "max_step": max_step, "max_steps": max_steps, "no_projection": int(not projection)})
     options.closed.method = METHODS.index(method)
-    with samples.carrier:
+    with _in_use(constraints), samples.carrier:
         status = _c.soa_closed_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
     motion = ClosedMotion(**samples.columns(_CLOSED), result=_figures(result))
     _finish(status, report, "simulate_closed", motion)
@@ -258,12 +259,26 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
     options.event = _c.soa_grasp_event_fn(ask)
     array = (_c.soa_grasp_change * max(1, len(changes)))(*((t, number, int(on)) for t, number, on in changes))
     options.changes, options.change_count = cast(array, POINTER(_c.soa_grasp_change)), len(changes)
-    with samples.carrier:
+    with _in_use(grasp), samples.carrier:
         status = _c.soa_grasp_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
     motion = GraspMotion(**samples.columns(_CLOSED), result=_figures(result), forces=samples.rows.get("forces", []),
                          margins=samples.rows.get("margins", []), events=events)
     _finish(status, report, "simulate_grasp", motion)
     return motion
+
+
+@contextlib.contextmanager
+def _in_use(held: Any) -> Iterator[None]:
+    """Keeps other users of constraints or of a grasp out, and raises what a drive of theirs raised."""
+    guard = getattr(held, "_guard", None)
+    if guard is None:
+        yield
+        return
+    with guard:
+        yield
+        failed, guard.failed = guard.failed, None
+        if failed is not None:
+            raise failed
 
 
 def _sizes(model: Any) -> tuple[int, int]:
