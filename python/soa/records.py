@@ -412,16 +412,17 @@ class Record:
         number, temporary = tempfile.mkstemp(suffix=".h5", dir=folder)
         os.close(number)
         try:
+            packed = {"compression": "gzip", "compression_opts": 4, "shuffle": True} if len(t) else {}
             with h5py.File(temporary, "w") as file:
                 file.attrs.update(program_version=info.program_version, export_version=text(_c.soa_version()),
                                   journal_version=info.version, complete=int(info.complete))
-                file.create_dataset("t", data=t).attrs["unit"] = "s"
+                file.create_dataset("t", data=t, **packed).attrs["unit"] = "s"
                 signals = file.create_group("signals")
                 for name in names:  # before the signals, so that none takes a group's name
                     if len(_words(name)) == 2:
                         signals.require_group(_words(name)[0])
                 for name, column in zip(names, columns):
-                    data = signals.create_dataset(_place(signals, name), data=column)
+                    data = signals.create_dataset(_place(signals, name), data=column, **packed)
                     data.attrs.update(name=name, unit=units[name])
                 string = h5py.string_dtype()
                 kind = np.dtype([("t", np.float64), ("kind", string), ("text", string)])

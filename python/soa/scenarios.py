@@ -193,12 +193,13 @@ class Scenario:
             scenario._struct.seed = seed
         if case is not None:
             scenario = scenario.case(case)
+        end = _end(scenario.duration if until is None else until)
         world = World(scenario, controller)
         path, keep = _journal_name(record)
         journal = POINTER(_c.soa_journal)()
         report = new_report()
         check(_c.soa_world_create_journal(world._pointer, os.fsencode(path), byref(journal), byref(report)), report)
-        return _record(world, journal, path, keep, until, progress)
+        return _record(world, journal, path, keep, end, progress)
 
     def world(self, controller: Controller | None = None) -> World:
         """A world of this scenario, to be moved tick by tick."""
@@ -225,13 +226,14 @@ def _journal_name(record: str | os.PathLike[str] | None) -> tuple[str, object]:
     return os.path.join(folder.name, "run.soalog"), folder
 
 
-def _record(world: World, journal: Any, path: str, keep: object, until: float | None, progress: bool | Progress | None,
-            ) -> Record:
+def _end(until: float) -> float:
+    if not (math.isfinite(until) and until > 0):
+        raise ValueError(f"until is {until}, expected a time after the start, s")
+    return until
+
+
+def _record(world: World, journal: Any, path: str, keep: object, end: float, progress: bool | Progress | None) -> Record:
     """Runs the world to its end and closes the journal."""
-    end = world.scenario.duration if until is None else until
-    if not (math.isfinite(end) and end > 0):
-        _c.soa_journal_abandon(journal, None)
-        raise ValueError(f"until is {end}, expected a time after the start, s")
     function = _bar(end) if progress is True else progress or None
     fault: SoaError | None = None
     stopped = False
@@ -256,6 +258,7 @@ def _record(world: World, journal: Any, path: str, keep: object, until: float | 
 
 def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *, until: float | None = None) -> Record:
     """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not."""
+    given = None if until is None else _end(until)
     struct = _c.soa_scenario()
     pointer, journal = POINTER(_c.soa_world)(), POINTER(_c.soa_journal)()
     report = new_report()
@@ -263,7 +266,7 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
     weakref.finalize(world, _free_world, pointer, world._scenario)
-    return _record(world, journal, os.fspath(path), None, until, progress)
+    return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
 
 
 def _bar(end: float) -> Progress:

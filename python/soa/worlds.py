@@ -238,7 +238,7 @@ class World:
 
     @property
     def model(self) -> Model:
-        """All parts as one model: frames are named "part.frame"."""
+        """All parts as one model: frames are named "part.frame". Keep it where it is used often: each call makes an object."""
         address = cast(_c.soa_world_model(self._pointer), c_void_p).value
         assert address is not None
         model = Model(address, False)

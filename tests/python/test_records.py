@@ -7,7 +7,9 @@ import math
 import os
 import pathlib
 import subprocess
+import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -240,6 +242,27 @@ def test_views(record: Record, monkeypatch: pytest.MonkeyPatch, tmp_path: pathli
     now = _view.snapshot(world)
     assert now.t.tolist() == [world.t]
     assert now["q.smooth.root.x"][0] == world.signals["q.smooth.root.x"]
+
+
+def test_view_in_a_notebook(record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kernel(types.SimpleNamespace):
+        kernel = True
+
+    display = types.ModuleType("IPython.display")
+    display.HTML = lambda text: ("shown", text)  # type: ignore[attr-defined]
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = Kernel  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    shown = record.view()
+    assert isinstance(shown, tuple) and shown[1].startswith("<iframe srcdoc=")
+
+
+def test_empty_slices_are_written(record: Record, tmp_path: pathlib.Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    record[5.0:].to_hdf5(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["t"].shape == file["signals/q/smooth.root.x"].shape == (0,)
 
 
 def test_report_keeps_older_files(record: Record, tmp_path: pathlib.Path) -> None:
