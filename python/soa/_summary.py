@@ -50,7 +50,8 @@ def _lists(s: Any) -> dict[str, Any]:
         "warnings": [{"code": text(w.code), "name": text(w.name), "value": number(w.value), "remedy": text(w.remedy)}
                      for w in warnings],
         "limits": [_limits(p) for p in parts if p.limits],
-        "collisions": [_collisions(p, gaps.get(text(p.name), [])) for p in parts if p.collisions or text(p.name) in gaps],
+        "collisions": [_collisions(p, gaps.get(text(p.name), [])) for p in parts
+                       if p.collisions or text(p.name) in gaps],
         "cannot_touch": [text(p.name) for i, p in enumerate(parts) if _cannot_touch(parts, i)],
     }
 

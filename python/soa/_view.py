@@ -142,7 +142,7 @@ def model_world(model: Model, q: ArrayLike | None = None) -> World:
 
 
 def view_model(model: Model, q: ArrayLike | None = None) -> object:
-    """Shows a model at a configuration (default: the neutral one): in a notebook in the page, elsewhere in the browser."""
+    """Shows a model at q (None: the neutral configuration): in a notebook in the page, elsewhere in the browser."""
     return show(snapshot(model_world(model, q)))
 
 
@@ -151,4 +151,5 @@ def model_html(model: Model, q: ArrayLike | None = None) -> str:
     return inline(snapshot(model_world(model, q)))
 
 
-__all__ = ["in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model", "write_report"]
+__all__ = ["in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
+           "write_report"]

@@ -23,8 +23,8 @@ SHAPE_TYPES = ("sphere", "capsule", "box", "cylinder", "hull", "plane")
 class Distance:
     """Distance of two shapes, from `distance`.
 
-    `distance` in m; < 0: overlap, minus the least translation that parts them. `point_a`, `point_b`: nearest (or deepest)
-    points, world axes. `normal`: unit, from b to a.
+    `distance` in m; < 0: overlap, minus the least translation that parts them. `point_a`, `point_b`: nearest (or
+    deepest) points, world axes. `normal`: unit, from b to a.
     """
 
     distance: float
@@ -38,8 +38,9 @@ class Distance:
 class Patch:
     """Points where two shapes rest on each other, from `patch`: n of them, 8 at most, none if the shapes are apart.
 
-    `normal`: from b to a, common to all. `points_a`, `points_b` (n, 3): on each shape, world axes. `distances` (n,): along
-    the normal, m. `ids` (n,): the same point keeps its number from one call to the next. `nearest`: as `distance` gives.
+    `normal`: from b to a, common to all. `points_a`, `points_b` (n, 3): on each shape, world axes. `distances` (n,):
+    along the normal, m. `ids` (n,): the same point keeps its number from one call to the next. `nearest`: as `distance`
+    gives.
     """
 
     normal: Array
@@ -203,14 +204,16 @@ def patch(a: Shape, pose_a: ArrayLike | None, b: Shape, pose_b: ArrayLike | None
     frame_a, frame_b = frame_struct(pose_a), frame_struct(pose_b)
     out, nearest = _c.soa_patch(), _c.soa_distance()
     check(_c.soa_shape_patch(byref(a._struct), byref(frame_a), byref(b._struct), byref(frame_b), margin,
-                             None if cache is None else byref(cache._struct), byref(nearest), byref(out)), None, "patch")
+                             None if cache is None else byref(cache._struct), byref(nearest), byref(out)), None,
+          "patch")
     points = [out.points[i] for i in range(out.count)]
     return Patch(np.array(out.normal[:]), np.array([p.point_a[:] for p in points]).reshape(-1, 3),
                  np.array([p.point_b[:] for p in points]).reshape(-1, 3), np.array([p.distance for p in points]),
                  tuple(int(p.id) for p in points), _distance(nearest))
 
 
-def near_pairs(shapes: Sequence[Shape], poses: Sequence[ArrayLike | None], margin: float = 0.0) -> list[tuple[int, int]]:
+def near_pairs(shapes: Sequence[Shape], poses: Sequence[ArrayLike | None],
+               margin: float = 0.0) -> list[tuple[int, int]]:
     """The pairs (i, j), i < j, of shapes whose enclosing boxes, larger by `margin` each, meet: a quick first choice."""
     if len(shapes) != len(poses):
         raise ValueError(f"{len(shapes)} shapes and {len(poses)} poses, expected as many")

@@ -271,7 +271,8 @@ class Record:
                 raise ValueError("an end of the slice is not a number")
             return Record(self._log, max(since, self._since), min(until, self._until), self._summary)
         if not isinstance(key, str):
-            raise TypeError(f"a record is indexed by the name of a signal or by a slice of time, not by {type(key).__name__}")
+            raise TypeError("a record is indexed by the name of a signal or by a slice of time, "
+                            f"not by {type(key).__name__}")
         number = _c.soa_log_find_signal(self._log.pointer, key.encode())
         if number < 0:
             self._unknown(key, self.signals)
@@ -400,8 +401,8 @@ class Record:
             check(_c.soa_log_export_csv(self._log.pointer, os.fsencode(path), byref(options), byref(report)), report)
 
     def to_hdf5(self, path: str | os.PathLike[str], *patterns: str) -> None:
-        """Writes an HDF5 file (package h5py): /t, /signals/GROUP/NAME with attributes name and unit, /events, /scenario,
-        versions as attributes of /: the layout of `soa export`. An older file stays if anything fails.
+        """Writes an HDF5 file (package h5py): /t, /signals/GROUP/NAME with attributes name and unit, /events,
+        /scenario, versions as attributes of /: the layout of `soa export`. An older file stays if anything fails.
         """
         h5py = optional("h5py", "Record.to_hdf5")
         names = self.match(*patterns)
@@ -453,7 +454,8 @@ class Record:
         for name in names:
             groups.setdefault(units[name], []).append(name)
         if axes is not None and len(groups) > 1:
-            raise ValueError(f"signals of several units ({', '.join(u or '1' for u in groups)}) do not go into one picture")
+            raise ValueError(f"signals of several units ({', '.join(u or '1' for u in groups)}) "
+                             "do not go into one picture")
         t, columns = self._table(names)
         values = dict(zip(names, columns))
         pictures = [axes] if axes is not None else _pictures(len(groups))
@@ -494,7 +496,8 @@ class Record:
 
 def _pictures(count: int) -> list[Any]:
     pyplot = optional("matplotlib.pyplot", "Record.plot")
-    _, pictures = pyplot.subplots(count, 1, sharex=True, squeeze=False, figsize=(8, 2 + 2.2 * count), layout="constrained")
+    _, pictures = pyplot.subplots(count, 1, sharex=True, squeeze=False, figsize=(8, 2 + 2.2 * count),
+                                  layout="constrained")
     return list(pictures[:, 0])
 
 

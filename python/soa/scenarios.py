@@ -66,7 +66,8 @@ class Scenario:
 
         >>> import soa.scenarios
         >>> scenario = soa.scenarios.Scenario.from_dict({
-        ...     "name": "drop", "duration": 0.2, "parts": [{"name": "ball", "body": {"mass": 1, "box": [0.1, 0.1, 0.1]}}]})
+        ...     "name": "drop", "duration": 0.2,
+        ...     "parts": [{"name": "ball", "body": {"mass": 1, "box": [0.1, 0.1, 0.1]}}]})
         >>> z = scenario.run()["q.ball.root.z"]
         >>> bool(abs(z[-1] + 9.81 * 0.2**2 / 2) < 1e-9)
         True
@@ -179,8 +180,8 @@ class Scenario:
         """Runs the scenario to its end and returns the record, with `summary`.
 
         record: the journal's file (.soalog); None: a temporary one that goes with the `Record`.
-        progress: True shows a bar on stderr; a function is called with the `World` after every tick, and an answer that is
-        true stops the run there (`summary["completed"]` is False then).
+        progress: True shows a bar on stderr; a function is called with the `World` after every tick, and an answer that
+        is true stops the run there (`summary["completed"]` is False then).
         until: stops at this time, s. seed: another seed. case: a case of the sweep. controller: see `World`.
         overrides: see `with_values`.
 
@@ -232,7 +233,8 @@ def _end(until: float) -> float:
     return until
 
 
-def _record(world: World, journal: Any, path: str, keep: object, end: float, progress: bool | Progress | None) -> Record:
+def _record(world: World, journal: Any, path: str, keep: object, end: float,
+            progress: bool | Progress | None) -> Record:
     """Runs the world to its end and closes the journal."""
     function = _bar(end) if progress is True else progress or None
     fault: SoaError | None = None
@@ -256,7 +258,8 @@ def _record(world: World, journal: Any, path: str, keep: object, end: float, pro
     return Record._of_run(path, keep, world._summary(why))
 
 
-def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *, until: float | None = None) -> Record:
+def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *,
+           until: float | None = None) -> Record:
     """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not."""
     given = None if until is None else _end(until)
     struct = _c.soa_scenario()
@@ -282,8 +285,9 @@ def _bar(end: float) -> Progress:
             done = min(1.0, world.t / end)
             bar = ("#" * int(30 * done)).ljust(30, ".")
             last = "\n" if done >= 1 else ""
-            print(f"\r[{bar}] {world.t:.2f} of {end:g} s, {world.t / max(now - begun, 1e-9):.1f} x real time {world.phase} ",
-                  end=last, file=sys.stderr, flush=True)
+            factor = world.t / max(now - begun, 1e-9)
+            print(f"\r[{bar}] {world.t:.2f} of {end:g} s, {factor:.1f} x real time {world.phase} ", end=last,
+                  file=sys.stderr, flush=True)
 
     return show
 
@@ -441,9 +445,10 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
           progress: Callable[[int, int], object] | None = None) -> Sweep:
     """Runs cases 0 ... cases - 1 of a scenario, their quantities drawn at random as its `sweep` says.
 
-    The numbers of a case depend on the seed and the case alone, so results have the same bits for any number of threads.
-    threads: 0 is all. table: a CSV file to write; finished cases are kept beside it (TABLE.cases) until it is whole, and
-    resume=True goes on with them. progress: called as `(done, cases)` after every case; an answer that is true stops.
+    The numbers of a case depend on the seed and the case alone, so results have the same bits for any number of
+    threads. threads: 0 is all. table: a CSV file to write; finished cases are kept beside it (TABLE.cases) until it is
+    whole, and resume=True goes on with them. progress: called as `(done, cases)` after every case; an answer that is
+    true stops.
 
     >>> import soa.scenarios
     >>> drop = {"name": "drop", "duration": 0.1, "parts": [{"name": "ball", "body": {"mass": 1, "box": [1, 1, 1]}}],

@@ -68,7 +68,8 @@ class Energy:
 class Pull:
     """A force on a body, and a damped spring from a point of it to a point in the world, for `World.set_pulls`.
 
-    `at`: the point in the body's axes, m. `force`: N, world axes. `to`: the spring's other end; `most`: bound, N, 0: none.
+    `at`: the point in the body's axes, m. `force`: N, world axes. `to`: the spring's other end; `most`: bound, N, 0:
+    none.
     """
 
     body: int
@@ -125,8 +126,8 @@ class World:
 
     Time goes in ticks, the periods of the controller (without one, of the record); torques are held within a tick.
 
-    controller: a Python function `(t, q, v) -> tau`, asked at the start of every tick: q and v as the sensors give them,
-    tau `(nv,)` or None for zero, N m and N. Torques of joints without motors are ignored, the others bounded by
+    controller: a Python function `(t, q, v) -> tau`, asked at the start of every tick: q and v as the sensors give
+    them, tau `(nv,)` or None for zero, N m and N. Torques of joints without motors are ignored, the others bounded by
     `max_effort` if the scenario says so. The scenario must have no phases then; its `control: {rate: ...}` is the rate.
     What the function remembers is not part of the world's state.
 
@@ -238,7 +239,7 @@ class World:
 
     @property
     def model(self) -> Model:
-        """All parts as one model: frames are named "part.frame". Keep it where it is used often: each call makes an object."""
+        """All parts as one model: frames are named "part.frame". Each call makes an object: keep it."""
         address = cast(_c.soa_world_model(self._pointer), c_void_p).value
         assert address is not None
         model = Model(address, False)
@@ -338,8 +339,8 @@ class World:
     def energy(self) -> Energy:
         """Energies, and works since the start."""
         s = self._summarise()
-        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, s.rubbed, s.stopped, s.contact, s.disturbed,
-                      s.energy_error_rel)
+        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, s.rubbed, s.stopped, s.contact,
+                      s.disturbed, s.energy_error_rel)
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -221,7 +221,8 @@ def test_missing_packages_are_named(record: Record, monkeypatch: pytest.MonkeyPa
 
 @needs_program
 def test_report_is_the_program_s(record: Record, tmp_path: pathlib.Path) -> None:
-    subprocess.run([PROGRAM, "report", record.path, "-q", "-o", str(tmp_path / "a.html")], check=True, capture_output=True)
+    subprocess.run([PROGRAM, "report", record.path, "-q", "-o", str(tmp_path / "a.html")], check=True,
+                   capture_output=True)
     assert record.report(tmp_path / "b.html") == str(tmp_path / "b.html")
     ours, theirs = (tmp_path / "b.html").read_bytes(), (tmp_path / "a.html").read_bytes()
     assert abs(len(ours) - len(theirs)) < 0.1 * len(theirs)
@@ -234,7 +235,8 @@ def test_views(record: Record, monkeypatch: pytest.MonkeyPatch, tmp_path: pathli
     arm = soa.Model.open("arm7", floating=True)
     world = World("slope")
     world.step(2)
-    paths = [record.view(), world.view(), _view.view_model(arm, arm.random()), _view.view_model(arm.with_gravity([0, 0, 0]))]
+    paths = [record.view(), world.view(), _view.view_model(arm, arm.random()),
+             _view.view_model(arm.with_gravity([0, 0, 0]))]
     assert opened == [f"file://{path}" for path in paths]
     for path in paths:
         assert isinstance(path, str) and "<html" in pathlib.Path(path).read_text().lower()

@@ -15,7 +15,7 @@ import pytest
 import soa
 from soa.records import Record
 from soa.scenarios import Scenario, resume, stock_scenarios, sweep
-from soa.simulate import simulate
+from soa.motion import simulate
 from soa.worlds import Pull, World
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -11,7 +11,7 @@ import pytest
 import soa
 from soa import _c
 from soa._call import check, new_report
-from soa.simulate import simulate, simulate_closed, simulate_grasp
+from soa.motion import simulate, simulate_closed, simulate_grasp
 
 
 class Held:

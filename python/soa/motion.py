@@ -33,8 +33,9 @@ METHODS = ("auto", "kkt", "forces", "null_space")
 class Motion:
     """A motion: N samples. Energies in J; works since the start.
 
-    `t` (N,), `q` (N, nq), `v` (N, nv). `balance` is kinetic + potential + dissipated - supplied, less its first value: zero
-    but for the error of the integration. `result`: the C library's figures of the whole run (steps, wall_time, ...).
+    `t` (N,), `q` (N, nq), `v` (N, nv). `balance` is kinetic + potential + dissipated - supplied, less its first value:
+    zero but for the error of the integration. `result`: the C library's figures of the whole run (steps, wall_time,
+    ...).
     """
 
     t: Array
@@ -161,26 +162,28 @@ def _finish(status: int, report: Any, what: str, motion: Motion) -> None:
         raise
 
 
-def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: float = 2.0, torque: Torque | None = None, *,
-             sample_time: float = 0.005, relative_tolerance: float = 1e-8, absolute_tolerance: float = 1e-10, order: int = 5,
-             max_steps: int = 10_000_000, stop: Stop | None = None) -> Motion:
-    """Moves a machine from (q, v) for `duration` seconds under gravity, springs, friction and torques, with error control.
+def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: float = 2.0,
+             torque: Torque | None = None, *, sample_time: float = 0.005, relative_tolerance: float = 1e-8,
+             absolute_tolerance: float = 1e-10, order: int = 5, max_steps: int = 10_000_000,
+             stop: Stop | None = None) -> Motion:
+    """Moves a machine from (q, v) for `duration` seconds under gravity, springs, friction and torques, with error
+    control.
 
     torque: a function `(t, q, v) -> tau` (nv,), N m and N, or None for zero; smooth between samples. stop: a function
-    `(t, q, v)` called with each sample; an answer that is true ends the motion. v None: at rest. Joint limits do not stop
-    joints. If the integration fails, the exception has the motion as far as it went as its attribute `motion`.
+    `(t, q, v)` called with each sample; an answer that is true ends the motion. v None: at rest. Joint limits do not
+    stop joints. If the integration fails, the exception has the motion as far as it went as its attribute `motion`.
 
-    >>> import soa, soa.simulate
+    >>> import soa, soa.motion
     >>> arm = soa.Model.open("arm7")
-    >>> motion = soa.simulate.simulate(arm, arm.neutral() + 0.3, duration=0.1, torque=lambda t, q, v: -2.0 * v)
+    >>> motion = soa.motion.simulate(arm, arm.neutral() + 0.3, duration=0.1, torque=lambda t, q, v: -2.0 * v)
     >>> motion.q.shape
     (21, 7)
     """
     qv, vv = vector("q", q, model.nq), vector("v", v, model.nv)
     samples = _Samples(model.nq, model.nv, torque, stop)
     options, result, report = _c.soa_sim_options_default(), _c.soa_sim_result(), new_report()
-    samples.prepare(options, {"duration": duration, "sample_time": sample_time, "relative_tolerance": relative_tolerance,
-                              "absolute_tolerance": absolute_tolerance, "order": order, "max_steps": max_steps})
+    samples.prepare(options, {"duration": duration, "sample_time": sample_time, "order": order, "max_steps": max_steps,
+                              "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance})
     with samples.carrier:
         status = _c.soa_simulate(model._pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
     motion = Motion(**samples.columns(_COMMON), result=_figures(result))
@@ -196,12 +199,12 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
     """Moves a machine with its constraints (`Model.constraints`) from (q, v); see `simulate`.
 
     The start is projected; one that is open by more than 1e-3 is refused. After every step q and v are projected back.
-    v None: at rest, or for drives the least motion that follows them. sample_time 0: every step is a sample. start: time at
-    the start, for drives. method: "auto", "kkt", "forces" or "null_space".
+    v None: at rest, or for drives the least motion that follows them. sample_time 0: every step is a sample. start:
+    time at the start, for drives. method: "auto", "kkt", "forces" or "null_space".
 
-    >>> import soa, soa.simulate
+    >>> import soa, soa.motion
     >>> machine = soa.Model.open("four-bar")
-    >>> motion = soa.simulate.simulate_closed(machine.constraints, machine.neutral(), duration=0.1, sample_time=0.01)
+    >>> motion = soa.motion.simulate_closed(machine.constraints, machine.neutral(), duration=0.1, sample_time=0.01)
     >>> bool(motion.position_error.max() < 1e-9)
     True
     """
@@ -230,9 +233,9 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
                    max_step: float = 0.0, max_steps: int = 10_000_000, stop: Stop | None = None) -> GraspMotion:
     """Moves arms and object, held by the contacts of a grasp that are on, from (q, v); see `simulate_closed`.
 
-    event: asked when a one-sided contact would break, slip or tip: "stop" (default) ends the motion, "release" switches the
-    contact off, "ignore" keeps it as if it were two-sided. changes: `(t, contact, on)` in order of time. The grasp is left
-    as the motion left it.
+    event: asked when a one-sided contact would break, slip or tip: "stop" (default) ends the motion, "release" switches
+    the contact off, "ignore" keeps it as if it were two-sided. changes: `(t, contact, on)` in order of time. The grasp
+    is left as the motion left it.
     """
     pointer = grasp._pointer
     nq, nv = _sizes(_c.soa_grasp_model(pointer))
@@ -248,8 +251,8 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
         def call() -> int:
             e = given.contents
             c = e.check.contents
-            events.append(GraspEvent(e.t, e.contact, _CONTACT_EVENTS[c.event], c.normal, c.tangential, c.torsion, c.tilt,
-                                     c.margin, from_pointer(e.q, nq), from_pointer(e.v, nv)))
+            events.append(GraspEvent(e.t, e.contact, _CONTACT_EVENTS[c.event], c.normal, c.tangential, c.torsion,
+                                     c.tilt, c.margin, from_pointer(e.q, nq), from_pointer(e.v, nv)))
             answer = "stop" if event is None else event(events[-1])
             if answer not in _ANSWERS:
                 raise ValueError(f"event returned {answer!r}, expected 'stop', 'release' or 'ignore'")
@@ -293,4 +296,5 @@ def _states(q: ArrayLike, v: ArrayLike | None, nq: int, nv: int) -> tuple[Array,
     return qv.copy(), None if vv is None else vv.copy()
 
 
-__all__ = ["METHODS", "ClosedMotion", "GraspEvent", "GraspMotion", "Motion", "simulate", "simulate_closed", "simulate_grasp"]
+__all__ = ["METHODS", "ClosedMotion", "GraspEvent", "GraspMotion", "Motion", "simulate", "simulate_closed",
+           "simulate_grasp"]
