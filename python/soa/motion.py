@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c
-from ._call import Array, check, from_pointer, new_report, numbers, text, vector
-from ._callbacks import Carrier, write_torque
+from ._call import Array, check, new_report, numbers, text, vector
+from ._callbacks import Carrier, copied, write_torque
 from ._errors import SoaError
 from .model import Model
 
@@ -111,7 +111,7 @@ class _Samples:
     def ask_torque(self, _user: object, t: float, q: Any, v: Any, tau: Any) -> int:
         def call() -> int:
             assert self.torque is not None
-            write_torque("torque", self.torque(t, from_pointer(q, self.nq), from_pointer(v, self.nv)), tau, self.nv)
+            write_torque("torque", self.torque(t, copied(q, self.nq), copied(v, self.nv)), tau, self.nv)
             return int(_c.SOA_OK)
 
         return int(self.carrier.run(call, _c.SOA_E_ARGUMENT))
@@ -120,7 +120,7 @@ class _Samples:
         return int(self.carrier.run(lambda: self._keep(pointer.contents), 1))
 
     def _keep(self, sample: Any) -> int:
-        q, v = from_pointer(sample.q, self.nq), from_pointer(sample.v, self.nv)
+        q, v = copied(sample.q, self.nq), copied(sample.v, self.nv)
         for name, value in (("q", q), ("v", v)):
             self.rows.setdefault(name, []).append(value)
         for name, *_ in sample._fields_:
@@ -129,7 +129,7 @@ class _Samples:
                 self.rows.setdefault(name, []).append(value)
         if hasattr(sample, "checks"):
             count = sample.contacts
-            self.rows.setdefault("forces", []).append(from_pointer(sample.force, 6 * count).reshape(count, 6))
+            self.rows.setdefault("forces", []).append(copied(sample.force, 6 * count).reshape(count, 6))
             self.rows.setdefault("margins", []).append(np.array([sample.checks[i].margin for i in range(count)]))
         return int(self.stop is not None and bool(self.stop(sample.t, q, v)))
 
@@ -252,7 +252,7 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
             e = given.contents
             c = e.check.contents
             events.append(GraspEvent(e.t, e.contact, _CONTACT_EVENTS[c.event], c.normal, c.tangential, c.torsion,
-                                     c.tilt, c.margin, from_pointer(e.q, nq), from_pointer(e.v, nv)))
+                                     c.tilt, c.margin, copied(e.q, nq), copied(e.v, nv)))
             answer = "stop" if event is None else event(events[-1])
             if answer not in _ANSWERS:
                 raise ValueError(f"event returned {answer!r}, expected 'stop', 'release' or 'ignore'")

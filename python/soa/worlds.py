@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c
-from ._call import Array, check, from_pointer, new_report, numbers, text, vector
-from ._callbacks import Carrier, write_torque
+from ._call import Array, check, new_report, numbers, text, vector
+from ._callbacks import Carrier, copied, write_torque
 from ._summary import summary_dict
 from .frames import frame_matrix
 from .model import Model
@@ -153,7 +153,7 @@ class World:
 
         def ask(_user: object, _world: object, t: float, q: Any, v: Any, tau: Any) -> int:
             def call() -> int:
-                write_torque("the controller", controller(t, from_pointer(q, nq), from_pointer(v, nv)), tau, nv)
+                write_torque("the controller", controller(t, copied(q, nq), copied(v, nv)), tau, nv)
                 return int(_c.SOA_OK)
 
             return int(carrier.run(call, _CALLBACK_FAILED))
@@ -269,17 +269,17 @@ class World:
     @property
     def q(self) -> Array:
         """Positions, a copy, shape (nq,)."""
-        return from_pointer(_c.soa_world_q(self._pointer), self.nq)
+        return copied(_c.soa_world_q(self._pointer), self.nq)
 
     @property
     def v(self) -> Array:
         """Velocities, a copy, shape (nv,)."""
-        return from_pointer(_c.soa_world_v(self._pointer), self.nv)
+        return copied(_c.soa_world_v(self._pointer), self.nv)
 
     @property
     def tau(self) -> Array:
         """What the motors did in the last tick, N m and N, shape (nv,)."""
-        return from_pointer(_c.soa_world_tau(self._pointer), self.nv)
+        return copied(_c.soa_world_tau(self._pointer), self.nv)
 
     @property
     def phase(self) -> str:
