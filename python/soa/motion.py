@@ -1,0 +1,300 @@
+"""Motion of one machine under torques of a Python function: free, with loops, or held in grasps.
+
+Scenarios (`soa.Scenario`) are for machines with contacts, sensors and controllers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import POINTER, byref, cast
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _c
+from ._call import Array, check, new_report, numbers, text, vector
+from ._callbacks import Carrier, copied, write_torque
+from ._errors import SoaError
+from .model import Model
+
+Torque = Callable[[float, Array, Array], "ArrayLike | None"]
+Stop = Callable[[float, Array, Array], object]
+Answer = Literal["stop", "release", "ignore"]
+_ANSWERS = {"stop": _c.SOA_GRASP_STOP, "release": _c.SOA_GRASP_RELEASE, "ignore": _c.SOA_GRASP_IGNORE}
+_CONTACT_EVENTS = ("holds", "breaks", "slips", "tips")
+METHODS = ("auto", "kkt", "forces", "null_space")
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A motion: N samples. Energies in J; works since the start.
+
+    `t` (N,), `q` (N, nq), `v` (N, nv). `balance` is kinetic + potential + dissipated - supplied, less its first value:
+    zero but for the error of the integration. `result`: the C library's figures of the whole run (steps, wall_time,
+    ...).
+    """
+
+    t: Array
+    q: Array
+    v: Array
+    kinetic: Array
+    potential: Array
+    dissipated: Array
+    supplied: Array
+    balance: Array
+    result: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ClosedMotion(Motion):
+    """A motion with constraints; largest errors of them after projection, m or rad (`rate_error`: per s), (N,) each."""
+
+    position_error: Array
+    rate_error: Array
+
+
+@dataclass(frozen=True)
+class GraspEvent:
+    """A one-sided contact that would break, slip or tip, given to the `event` function of `simulate_grasp`.
+
+    `contact`: its number. `event`: "breaks", "slips", "tips" or "holds". Forces in N, moments in N m.
+    """
+
+    t: float
+    contact: int
+    event: str
+    normal: float
+    tangential: float
+    torsion: float
+    tilt: float
+    margin: float
+    q: Array
+    v: Array
+
+
+@dataclass(frozen=True)
+class GraspMotion(ClosedMotion):
+    """A motion of a grasp. `forces`: for each sample the contact wrenches, (contacts that are on, 6), moment first.
+
+    `margins`: for each sample the margins of the contacts, N, infinite for two-sided ones. `events`: what was asked.
+    """
+
+    forces: list[Array]
+    margins: list[Array]
+    events: list[GraspEvent]
+
+
+def _figures(struct: Any) -> dict[str, Any]:
+    """The numbers and texts of a struct."""
+    found: dict[str, Any] = {}
+    for name, *_ in struct._fields_:
+        value = getattr(struct, name)
+        if isinstance(value, bytes):
+            found[name] = text(value)
+        elif isinstance(value, bool | int | float):
+            found[name] = value
+    return found
+
+
+class _Samples:
+    """The functions that C calls, and what they collect."""
+
+    def __init__(self, nq: int, nv: int, torque: Torque | None, stop: Stop | None) -> None:
+        self.nq, self.nv, self.torque, self.stop = nq, nv, torque, stop
+        self.carrier = Carrier()
+        self.rows: dict[str, list[Any]] = {}
+
+    def ask_torque(self, _user: object, t: float, q: Any, v: Any, tau: Any) -> int:
+        def call() -> int:
+            assert self.torque is not None
+            write_torque("torque", self.torque(t, copied(q, self.nq), copied(v, self.nv)), tau, self.nv)
+            return int(_c.SOA_OK)
+
+        return int(self.carrier.run(call, _c.SOA_E_ARGUMENT))
+
+    def keep(self, _user: object, pointer: Any) -> int:
+        return int(self.carrier.run(lambda: self._keep(pointer.contents), 1))
+
+    def _keep(self, sample: Any) -> int:
+        q, v = copied(sample.q, self.nq), copied(sample.v, self.nv)
+        for name, value in (("q", q), ("v", v)):
+            self.rows.setdefault(name, []).append(value)
+        for name, *_ in sample._fields_:
+            value = getattr(sample, name)
+            if isinstance(value, float):
+                self.rows.setdefault(name, []).append(value)
+        if hasattr(sample, "checks"):
+            count = sample.contacts
+            self.rows.setdefault("forces", []).append(copied(sample.force, 6 * count).reshape(count, 6))
+            self.rows.setdefault("margins", []).append(np.array([sample.checks[i].margin for i in range(count)]))
+        return int(self.stop is not None and bool(self.stop(sample.t, q, v)))
+
+    def prepare(self, options: Any, given: dict[str, Any]) -> None:
+        """Sets the options and the functions."""
+        for name, value in given.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{name} is {value}, expected a number")
+            setattr(options, name, value)
+        if self.torque is not None:
+            options.torque = _c.soa_sim_torque_fn(self.ask_torque)
+        options.sample = type(options.sample)(self.keep)
+
+    def columns(self, wanted: Sequence[str]) -> dict[str, Any]:
+        shape = {"q": (-1, self.nq), "v": (-1, self.nv)}
+        return {name: np.array(self.rows.get(name, []), dtype=np.float64).reshape(shape.get(name, (-1,)))
+                if name not in ("q", "v") or self.rows.get(name) else np.zeros((0, shape[name][1])) for name in wanted}
+
+
+_COMMON = ("t", "q", "v", "kinetic", "potential", "dissipated", "supplied", "balance")
+_CLOSED = (*_COMMON, "position_error", "rate_error")
+
+
+def _finish(status: int, report: Any, what: str, motion: Motion) -> None:
+    """Raises the exception of a status, with the motion as far as it went."""
+    try:
+        check(status, report, what)
+    except SoaError as fault:
+        setattr(fault, "motion", motion)
+        raise
+
+
+def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: float = 2.0,
+             torque: Torque | None = None, *, sample_time: float = 0.005, relative_tolerance: float = 1e-8,
+             absolute_tolerance: float = 1e-10, order: int = 5, max_steps: int = 10_000_000,
+             stop: Stop | None = None) -> Motion:
+    """Moves a machine from (q, v) for `duration` seconds under gravity, springs, friction and torques, with error
+    control.
+
+    torque: a function `(t, q, v) -> tau` (nv,), N m and N, or None for zero; smooth between samples. stop: a function
+    `(t, q, v)` called with each sample; an answer that is true ends the motion. v None: at rest. Joint limits do not
+    stop joints. If the integration fails, the exception has the motion as far as it went as its attribute `motion`.
+
+    >>> import soa, soa.motion
+    >>> arm = soa.Model.open("arm7")
+    >>> motion = soa.motion.simulate(arm, arm.neutral() + 0.3, duration=0.1, torque=lambda t, q, v: -2.0 * v)
+    >>> motion.q.shape
+    (21, 7)
+    """
+    qv, vv = vector("q", q, model.nq), vector("v", v, model.nv)
+    samples = _Samples(model.nq, model.nv, torque, stop)
+    options, result, report = _c.soa_sim_options_default(), _c.soa_sim_result(), new_report()
+    samples.prepare(options, {"duration": duration, "sample_time": sample_time, "order": order, "max_steps": max_steps,
+                              "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance})
+    with samples.carrier:
+        status = _c.soa_simulate(model._pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
+    motion = Motion(**samples.columns(_COMMON), result=_figures(result))
+    _finish(status, report, "simulate", motion)
+    return motion
+
+
+def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, duration: float = 1.0,
+                    torque: Torque | None = None, *, start: float = 0.0, sample_time: float = 0.0,
+                    relative_tolerance: float = 1e-8, absolute_tolerance: float = 1e-10, order: int = 5,
+                    max_step: float = 0.0, max_steps: int = 10_000_000, method: str = "auto", projection: bool = True,
+                    stop: Stop | None = None) -> ClosedMotion:
+    """Moves a machine with its constraints (`Model.constraints`) from (q, v); see `simulate`.
+
+    The start is projected; one that is open by more than 1e-3 is refused. After every step q and v are projected back.
+    v None: at rest, or for drives the least motion that follows them. sample_time 0: every step is a sample. start:
+    time at the start, for drives. method: "auto", "kkt", "forces" or "null_space".
+
+    >>> import soa, soa.motion
+    >>> machine = soa.Model.open("four-bar")
+    >>> motion = soa.motion.simulate_closed(machine.constraints, machine.neutral(), duration=0.1, sample_time=0.01)
+    >>> bool(motion.position_error.max() < 1e-9)
+    True
+    """
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
+    pointer = constraints._pointer
+    nq, nv = _sizes(_c.soa_constraints_model(pointer))
+    qv, vv = _states(q, v, nq, nv)
+    samples = _Samples(nq, nv, torque, stop)
+    options, result, report = _c.soa_closed_sim_options_default(), _c.soa_closed_sim_result(), new_report()
+    samples.prepare(options, {"start": start, "duration": duration, "sample_time": sample_time, "order": order,
+                              "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance,
+                              "max_step": max_step, "max_steps": max_steps, "no_projection": int(not projection)})
+    options.closed.method = METHODS.index(method)
+    with _in_use(constraints), samples.carrier:
+        status = _c.soa_closed_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
+    motion = ClosedMotion(**samples.columns(_CLOSED), result=_figures(result))
+    _finish(status, report, "simulate_closed", motion)
+    return motion
+
+
+def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duration: float = 1.0,
+                   torque: Torque | None = None, *, event: Callable[[GraspEvent], Answer] | None = None,
+                   changes: Sequence[tuple[float, int, bool]] = (), start: float = 0.0, sample_time: float = 0.0,
+                   relative_tolerance: float = 1e-8, absolute_tolerance: float = 1e-10, order: int = 5,
+                   max_step: float = 0.0, max_steps: int = 10_000_000, stop: Stop | None = None) -> GraspMotion:
+    """Moves arms and object, held by the contacts of a grasp that are on, from (q, v); see `simulate_closed`.
+
+    event: asked when a one-sided contact would break, slip or tip: "stop" (default) ends the motion, "release" switches
+    the contact off, "ignore" keeps it as if it were two-sided. changes: `(t, contact, on)` in order of time. The grasp
+    is left as the motion left it.
+    """
+    pointer = grasp._pointer
+    nq, nv = _sizes(_c.soa_grasp_model(pointer))
+    qv, vv = _states(q, v, nq, nv)
+    samples = _Samples(nq, nv, torque, stop)
+    options, result, report = _c.soa_grasp_sim_options_default(), _c.soa_grasp_sim_result(), new_report()
+    samples.prepare(options, {"start": start, "duration": duration, "sample_time": sample_time, "order": order,
+                              "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance,
+                              "max_step": max_step, "max_steps": max_steps})
+    events: list[GraspEvent] = []
+
+    def ask(_user: object, given: Any) -> int:
+        def call() -> int:
+            e = given.contents
+            c = e.check.contents
+            events.append(GraspEvent(e.t, e.contact, _CONTACT_EVENTS[c.event], c.normal, c.tangential, c.torsion,
+                                     c.tilt, c.margin, copied(e.q, nq), copied(e.v, nv)))
+            answer = "stop" if event is None else event(events[-1])
+            if answer not in _ANSWERS:
+                raise ValueError(f"event returned {answer!r}, expected 'stop', 'release' or 'ignore'")
+            return int(_ANSWERS[answer])
+
+        return int(samples.carrier.run(call, _c.SOA_GRASP_STOP))
+
+    options.event = _c.soa_grasp_event_fn(ask)
+    array = (_c.soa_grasp_change * max(1, len(changes)))(*((t, number, int(on)) for t, number, on in changes))
+    options.changes, options.change_count = cast(array, POINTER(_c.soa_grasp_change)), len(changes)
+    with _in_use(grasp), samples.carrier:
+        status = _c.soa_grasp_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
+    motion = GraspMotion(**samples.columns(_CLOSED), result=_figures(result), forces=samples.rows.get("forces", []),
+                         margins=samples.rows.get("margins", []), events=events)
+    _finish(status, report, "simulate_grasp", motion)
+    return motion
+
+
+@contextlib.contextmanager
+def _in_use(held: Any) -> Iterator[None]:
+    """Keeps other users of constraints or of a grasp out, and raises what a drive of theirs raised."""
+    guard = getattr(held, "_guard", None)
+    if guard is None:
+        yield
+        return
+    with guard:
+        yield
+        failed, guard.failed = guard.failed, None
+        if failed is not None:
+            raise failed
+
+
+def _sizes(model: Any) -> tuple[int, int]:
+    return int(_c.soa_model_nq(model)), int(_c.soa_model_nv(model))
+
+
+def _states(q: ArrayLike, v: ArrayLike | None, nq: int, nv: int) -> tuple[Array, Array | None]:
+    """Copies, which C changes."""
+    qv, vv = vector("q", q, nq), vector("v", v, nv)
+    assert qv is not None
+    return qv.copy(), None if vv is None else vv.copy()
+
+
+__all__ = ["METHODS", "ClosedMotion", "GraspEvent", "GraspMotion", "Motion", "simulate", "simulate_closed",
+           "simulate_grasp"]

@@ -1,0 +1,492 @@
+"""Scenarios: what is in the world, who controls it, how it is moved in time; runs and sweeps of them."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from ctypes import POINTER, byref, memmove, sizeof
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _c
+from ._call import Array, check, new_report, text
+from ._callbacks import Carrier
+from ._errors import SoaError
+from ._summary import summary_dict
+from .records import Record, _Log, optional
+from .worlds import Controller, World, _free_world, start_world
+
+Progress = Callable[[World], object]
+
+
+class Scenario:
+    """A scenario, from a YAML file (docs/scenarios.md), a text, a dict, or shipped (`stock_scenarios()` lists them).
+
+    >>> import soa.scenarios
+    >>> scenario = soa.scenarios.Scenario.open("slope")
+    >>> scenario.duration
+    5.0
+    >>> record = scenario.run(until=0.1)
+    >>> record.summary["completed"]
+    True
+    """
+
+    def __init__(self, struct: Any, document: dict[str, Any] | None = None, keep: object = None) -> None:
+        """Use `open`, `from_yaml` or `from_dict`."""
+        self._struct = struct
+        self._document = document
+        weakref.finalize(self, _free_scenario, struct, keep)
+
+    @classmethod
+    def open(cls, spec: str | os.PathLike[str]) -> Scenario:
+        """A scenario file, else a shipped scenario of that name."""
+        struct = _c.soa_scenario()
+        report = new_report()
+        check(_c.soa_scenario_open(os.fsencode(spec), byref(struct), byref(report)), report)
+        return cls(struct)
+
+    @classmethod
+    def from_yaml(cls, text: str, name: str = "(text)") -> Scenario:
+        """A scenario from its YAML text. name: the file for which it stands, in messages and for relative paths."""
+        return cls._parse(text, name, None)
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any], name: str = "(dict)") -> Scenario:
+        """A scenario from a dict with the keys of scenario files. NumPy arrays and numbers may be in it.
+
+        >>> import soa.scenarios
+        >>> scenario = soa.scenarios.Scenario.from_dict({
+        ...     "name": "drop", "duration": 0.2,
+        ...     "parts": [{"name": "ball", "body": {"mass": 1, "box": [0.1, 0.1, 0.1]}}]})
+        >>> z = scenario.run()["q.ball.root.z"]
+        >>> bool(abs(z[-1] + 9.81 * 0.2**2 / 2) < 1e-9)
+        True
+        """
+        copy = json.loads(_json(document))
+        return cls._parse(_json(document), name, copy)
+
+    @classmethod
+    def _parse(cls, source: str, name: str, document: dict[str, Any] | None) -> Scenario:
+        struct = _c.soa_scenario()
+        report = new_report()
+        data = source.encode()
+        check(_c.soa_scenario_parse(data, len(data), os.fsencode(name), byref(struct), byref(report)), report)
+        return cls(struct, document)
+
+    # --- what is in it ------------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return text(self._struct.name)
+
+    @property
+    def title(self) -> str:
+        """The sentence that says what it is."""
+        return text(self._struct.text)
+
+    @property
+    def file(self) -> str:
+        """The file it was read from."""
+        return text(self._struct.file)
+
+    @property
+    def yaml(self) -> str:
+        """The text it was read from."""
+        return text(self._struct.source)
+
+    @property
+    def duration(self) -> float:
+        """Duration, s."""
+        return float(self._struct.duration)
+
+    @property
+    def seed(self) -> int:
+        """Seed of noise and variations."""
+        return int(self._struct.seed)
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the parts."""
+        return [text(self._struct.parts[i].name) for i in range(self._struct.part_count)]
+
+    @property
+    def variations(self) -> dict[str, tuple[float, float]]:
+        """What a sweep varies: `{quantity: (low, high)}`."""
+        found = (self._struct.variations[i] for i in range(self._struct.variation_count))
+        return {text(v.path): (v.low, v.high) for v in found}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scenario as a dict; needs the package pyyaml unless it was made from a dict."""
+        if self._document is None:
+            self._document = _load_yaml(self.yaml)
+        copy: dict[str, Any] = json.loads(json.dumps(self._document))
+        return copy
+
+    # --- variants -----------------------------------------------------------------------------------------------------
+
+    def with_values(self, **overrides: Any) -> Scenario:
+        """A copy with other values of top-level keys; a dict changes only the keys in it: `control={"rate": 200}`.
+
+        >>> import soa.scenarios
+        >>> soa.scenarios.Scenario.open("slope").with_values(duration=2.0).duration
+        2.0
+        """
+        if not overrides:
+            return self
+        source = None if self._document is not None else _replace_lines(self.yaml, overrides)
+        if source is not None:
+            return Scenario._parse(source, self.file, None)
+        document = self.to_dict()
+        _merge(document, json.loads(_json(overrides)))
+        return Scenario._parse(_json(document), self.file, document)
+
+    def case(self, number: int) -> Scenario:
+        """Case `number` of the scenario's sweep, its quantities drawn as `sweep` draws them."""
+        if number < 0:
+            raise ValueError(f"case is {number}, expected 0 or more")
+        struct = _c.soa_scenario()
+        report = new_report()
+        check(_c.soa_scenario_vary(byref(self._struct), number, byref(struct), None, byref(report)), report)
+        return Scenario(struct, self._document, self)
+
+    def _copy(self) -> Scenario:
+        """A copy of the struct, which shares what it points to; C does not free that with the copy."""
+        struct = _c.soa_scenario()
+        memmove(byref(struct), byref(self._struct), sizeof(struct))
+        struct.memory = None
+        return Scenario(struct, self._document, self)
+
+    def _externally_controlled(self) -> Scenario:
+        copy = self._copy()
+        copy._struct.control.external = 1
+        return copy
+
+    # --- runs ---------------------------------------------------------------------------------------------------------
+
+    def run(self, record: str | os.PathLike[str] | None = None, progress: bool | Progress | None = None, *,
+            until: float | None = None, seed: int | None = None, case: int | None = None,
+            controller: Controller | None = None, **overrides: Any) -> Record:
+        """Runs the scenario to its end and returns the record, with `summary`.
+
+        record: the journal's file (.soalog); None: a temporary one that goes with the `Record`.
+        progress: True shows a bar on stderr; a function is called with the `World` after every tick, and an answer that
+        is true stops the run there (`summary["completed"]` is False then).
+        until: stops at this time, s. seed: another seed. case: a case of the sweep. controller: see `World`.
+        overrides: see `with_values`.
+
+        If the run fails, the exception has the record as far as it goes as its attribute `record`. Ctrl-C stops at the
+        next tick. A journal with a name is kept in both cases, and `resume` goes on with it.
+        """
+        scenario = self.with_values(**overrides)
+        if seed is not None:
+            scenario = scenario._copy()
+            scenario._struct.seed = seed
+        if case is not None:
+            scenario = scenario.case(case)
+        end = _end(scenario.duration if until is None else until)
+        world = World(scenario, controller)
+        path, keep = _journal_name(record)
+        journal = POINTER(_c.soa_journal)()
+        report = new_report()
+        check(_c.soa_world_create_journal(world._pointer, os.fsencode(path), byref(journal), byref(report)), report)
+        return _record(world, journal, path, keep, end, progress)
+
+    def world(self, controller: Controller | None = None) -> World:
+        """A world of this scenario, to be moved tick by tick."""
+        return World(self, controller)
+
+    def sweep(self, cases: int = 100, seed: int | None = None, **options: Any) -> Sweep:
+        """Runs many cases; see `soa.sweep`."""
+        return sweep(self, cases, seed, **options)
+
+    def __repr__(self) -> str:
+        return f"<soa.Scenario '{self.name}': {self._struct.part_count} parts, {self.duration:g} s>"
+
+
+def _free_scenario(struct: Any, keep: object) -> None:
+    """Frees a scenario; what it shares lives until then because it is an argument."""
+    _c.soa_scenario_free(byref(struct))
+
+
+def _journal_name(record: str | os.PathLike[str] | None) -> tuple[str, object]:
+    """The file, and what must live as long as it is needed."""
+    if record is not None:
+        return os.fspath(record), None
+    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    return os.path.join(folder.name, "run.soalog"), folder
+
+
+def _end(until: float) -> float:
+    if not (math.isfinite(until) and until > 0):
+        raise ValueError(f"until is {until}, expected a time after the start, s")
+    return until
+
+
+def _record(world: World, journal: Any, path: str, keep: object, end: float,
+            progress: bool | Progress | None) -> Record:
+    """Runs the world to its end and closes the journal."""
+    function = _bar(end) if progress is True else progress or None
+    fault: SoaError | None = None
+    stopped = False
+    try:
+        stopped = world._run(journal, end, function)
+    except SoaError as failed:
+        fault = failed
+    except BaseException:
+        _c.soa_journal_abandon(journal, None)
+        raise
+    why = str(fault) if fault is not None else "stopped by progress" if stopped else None
+    report = new_report()
+    close = _c.soa_journal_abandon if why is not None else _c.soa_journal_close
+    status = close(journal, byref(report))
+    if fault is not None:
+        with contextlib.suppress(SoaError):
+            setattr(fault, "record", Record._of_run(path, keep, world._summary(why)))
+        raise fault
+    check(status, report, path)
+    return Record._of_run(path, keep, world._summary(why))
+
+
+def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *,
+           until: float | None = None) -> Record:
+    """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not."""
+    given = None if until is None else _end(until)
+    struct = _c.soa_scenario()
+    pointer, journal = POINTER(_c.soa_world)(), POINTER(_c.soa_journal)()
+    report = new_report()
+    check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
+    world = World.__new__(World)
+    world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
+    weakref.finalize(world, _free_world, pointer, world._scenario)
+    return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
+
+
+def _bar(end: float) -> Progress:
+    import time
+
+    begun = shown = time.monotonic()
+
+    def show(world: World) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - shown > 0.1 or world.t >= end - world.tick_length / 2:
+            shown = now
+            done = min(1.0, world.t / end)
+            bar = ("#" * int(30 * done)).ljust(30, ".")
+            last = "\n" if done >= 1 else ""
+            factor = world.t / max(now - begun, 1e-9)
+            print(f"\r[{bar}] {world.t:.2f} of {end:g} s, {factor:.1f} x real time {world.phase} ", end=last,
+                  file=sys.stderr, flush=True)
+
+    return show
+
+
+def summary_of_log(log: _Log) -> dict[str, Any]:
+    """The figures at the last checkpoint of a journal."""
+    struct = _c.soa_scenario()
+    report = new_report()
+    name = os.fsencode(log.path)
+    check(_c.soa_scenario_from_log(log.pointer, name, byref(struct), byref(report)), report)
+    scenario = Scenario(struct)
+    pointer = start_world(struct)
+    try:
+        blob = log.checkpoint()
+        if blob is None:
+            raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
+        check(_c.soa_world_restore_state(pointer, blob[1], len(blob[1])), None, log.path)
+        summary = _c.soa_world_summary()
+        check(_c.soa_world_summarise(pointer, byref(summary)))
+        fault = None if log.info().complete else "the run was not finished"
+        return summary_dict(summary, scenario.name, scenario.seed, fault)
+    finally:
+        _c.soa_world_free(pointer)
+
+
+def stock_scenarios() -> list[str]:
+    """Names of the shipped scenarios.
+
+    >>> import soa.scenarios
+    >>> "grapple" in soa.scenarios.stock_scenarios()
+    True
+    """
+    names: list[str] = []
+    while (name := _c.soa_stock_scenario_name(len(names))) is not None:
+        names.append(text(name))
+    return names
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+def _plain(value: object) -> object:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"a scenario cannot hold a {type(value).__name__}")
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    """JSON, which is YAML."""
+    return json.dumps(dict(document), default=_plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = value
+
+
+def _replace_lines(source: str, overrides: Mapping[str, Any]) -> str | None:
+    """The text with other values of top-level keys, where these are numbers or words in lines alone; else None."""
+    if re.search(r"^[{\[]", source, re.M) or re.search(r"^(---|\.\.\.)", source, re.M):
+        return None
+    for key, value in overrides.items():
+        if isinstance(value, np.generic):
+            value = value.item()
+        if not isinstance(value, bool | int | float | str):
+            return None
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{key} is {value}: all numbers must be finite")
+        line = f"{key}: {json.dumps(value, ensure_ascii=False)}"
+        found = re.findall(rf"^{re.escape(key)}\s*:.*$", source, re.M)
+        if not found:
+            source = source.rstrip("\n") + "\n" + line + "\n"
+        elif len(found) == 1 and re.fullmatch(rf"{re.escape(key)}[ \t]*:[ \t]+[\w.+\-][^#&*|>]*(#.*)?", found[0]):
+            source = source.replace(found[0], line, 1)
+        else:
+            return None
+    return source
+
+
+def _load_yaml(source: str) -> dict[str, Any]:
+    """YAML as scenario files have it: numbers and words of YAML 1.2 (`on` is a word, 1e-8 a number)."""
+    yaml = optional("yaml", "changing a scenario that was read from YAML")
+
+    Loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": {}})
+    for tag, pattern, first in (
+            ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
+            ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
+            ("int", r"^[-+]?[0-9]+$", list("-+0123456789")),
+            ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", list("-+.0123456789")),
+            ("merge", r"^<<$", ["<"])):
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
+    Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
+    Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: float(node.value))
+    document: dict[str, Any] = yaml.load(source, Loader)
+    return document
+
+
+# --- sweeps -----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Sweep:
+    """The results of a sweep: a row for each case. `sweep["energy_error_rel"]` is a column.
+
+    A column of numbers is a float64 array with NaN where there is none; `phase` and `fault` are arrays of words.
+    `held`, `faults`, `warned` are numbers of cases.
+    """
+
+    columns: dict[str, Array]
+    cases: int
+    done: int
+    held: int
+    faults: int
+    warned: int
+    stopped: bool
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self.columns:
+            raise KeyError(f"the sweep has no column '{name}': it has {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def keys(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.columns)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The cases as dicts."""
+        names = list(self.columns)
+        return [dict(zip(names, row)) for row in zip(*(self.columns[name].tolist() for name in names))]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each case."""
+        return optional("pandas", "Sweep.to_pandas").DataFrame(self.columns)
+
+
+def _read_table(path: str) -> dict[str, Array]:
+    with open(path, newline="", encoding="utf-8") as file:
+        names, *rows = list(csv.reader(file))
+    columns: dict[str, Any] = {}
+    for name, column in zip(names, zip(*rows)):
+        columns[name] = np.array(column) if name in ("phase", "fault") else np.array(column, dtype=np.float64)
+    return columns
+
+
+def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: int | None = None, *, threads: int = 0,
+          table: str | os.PathLike[str] | None = None, resume: bool = False,
+          progress: Callable[[int, int], object] | None = None) -> Sweep:
+    """Runs cases 0 ... cases - 1 of a scenario, their quantities drawn at random as its `sweep` says.
+
+    The numbers of a case depend on the seed and the case alone, so results have the same bits for any number of
+    threads. threads: 0 is all. table: a CSV file to write; finished cases are kept beside it (TABLE.cases) until it is
+    whole, and resume=True goes on with them. progress: called as `(done, cases)` after every case; an answer that is
+    true stops.
+
+    >>> import soa.scenarios
+    >>> drop = {"name": "drop", "duration": 0.1, "parts": [{"name": "ball", "body": {"mass": 1, "box": [1, 1, 1]}}],
+    ...         "sweep": {"ball.mass_scale": [0.5, 2]}}
+    >>> soa.scenarios.sweep(soa.scenarios.Scenario.from_dict(drop), cases=3)["ball.mass_scale"].shape
+    (3,)
+    """
+    given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
+    if seed is not None:
+        given = given._copy()
+        given._struct.seed = seed
+    if table is None and resume:
+        raise ValueError("resume needs the table of the sweep before")
+    carrier = Carrier()
+    stopping = False
+
+    def after_case(_user: object, now: Any) -> None:
+        def call() -> None:
+            nonlocal stopping
+            if progress is not None and progress(now.contents.done, now.contents.cases):
+                stopping = True
+
+        carrier.run(call, None)
+
+    with tempfile.TemporaryDirectory(prefix="soa-") as folder:
+        path = os.path.join(folder, "table.csv") if table is None else os.fspath(table)
+        options = _c.soa_sweep_options_default()
+        fields: dict[str, Any] = {field[0]: field[1] for field in _c.soa_sweep_options._fields_}
+        options.cases, options.threads, options.table, options.resume = cases, threads, os.fsencode(path), int(resume)
+        options.progress = fields["progress"](after_case)
+        options.stop = fields["stop"](lambda _user: int(carrier.run(lambda: stopping, 1)))
+        result = _c.soa_sweep_result()
+        report = new_report()
+        with carrier:
+            status = _c.soa_scenario_sweep(byref(given._struct), byref(options), byref(result), byref(report))
+        check(status, report, "sweep")
+        columns = _read_table(path) if os.path.exists(path) else {}
+    return Sweep(columns, result.cases, result.done, result.held, result.faults, result.warned, bool(result.stopped))
+
+
+__all__ = ["Scenario", "Sweep", "World", "resume", "stock_scenarios", "summary_of_log", "sweep"]

@@ -1,0 +1,377 @@
+"""Worlds: scenarios that move, tick by tick."""
+
+from __future__ import annotations
+
+import math
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import _c
+from ._call import Array, check, new_report, numbers, text, vector
+from ._callbacks import Carrier, copied, write_torque
+from ._summary import summary_dict
+from .frames import frame_matrix
+from .model import Model
+from .records import Event
+
+if TYPE_CHECKING:
+    from .scenarios import Scenario
+
+Controller = Callable[[float, Array, Array], "ArrayLike | None"]
+_CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception says what happened
+
+
+@dataclass(frozen=True)
+class Touch:
+    """A point where two shapes touch; from `World.contacts`. World axes; the normal points from b to a.
+
+    `distance` in m, `pressure` (along the normal) in N, `tangential`: friction on a, N.
+    """
+
+    shape_a: str
+    shape_b: str
+    point: Array
+    normal: Array
+    distance: float
+    pressure: float
+    tangential: Array
+    sliding: bool
+
+
+@dataclass(frozen=True)
+class Energy:
+    """Energies (J) and works since the start (J); from `World.energy`.
+
+    `error_rel` is the largest error of the balance over the largest energy in play.
+    """
+
+    kinetic: float
+    potential: float
+    stored: float
+    supplied: float
+    viscous: float
+    coulomb: float
+    stops: float
+    contact: float
+    disturbance: float
+    error_rel: float
+
+
+@dataclass(frozen=True)
+class Pull:
+    """A force on a body, and a damped spring from a point of it to a point in the world, for `World.set_pulls`.
+
+    `at`: the point in the body's axes, m. `force`: N, world axes. `to`: the spring's other end; `most`: bound, N, 0:
+    none.
+    """
+
+    body: int
+    at: ArrayLike = (0.0, 0.0, 0.0)
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    to: ArrayLike = (0.0, 0.0, 0.0)
+    stiffness: float = 0.0
+    damping: float = 0.0
+    most: float = 0.0
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A damped spring at velocity coordinate `v` of a joint, to position `to` (rad or m), for `World.set_pulls`."""
+
+    v: int
+    to: float
+    stiffness: float
+    damping: float = 0.0
+    most: float = 0.0
+
+
+@dataclass(frozen=True)
+class WorldShape:
+    """A shape in a world, on a body (0: the world) at a pose in the body's frame."""
+
+    name: str
+    group: str
+    body: int
+    pose: Array
+
+
+def _free_world(pointer: Any, *keep: object) -> None:
+    """Frees a world; what it needs lives until then because it is an argument."""
+    _c.soa_world_free(pointer)
+
+
+def start_world(scenario: Any, *keep: object) -> Any:
+    """A pointer to a new world."""
+    pointer = POINTER(_c.soa_world)()
+    report = new_report()
+    check(_c.soa_world_create(byref(scenario), byref(pointer), byref(report)), report)
+    return pointer
+
+
+class World:
+    """A scenario that moves: all parts as one model, contacts, sensors, supervisor and control laws.
+
+    >>> import soa.scenarios
+    >>> world = soa.scenarios.World("slope")
+    >>> world.run_until(0.05)
+    >>> round(world.t, 6)
+    0.05
+
+    Time goes in ticks, the periods of the controller (without one, of the record); torques are held within a tick.
+
+    controller: a Python function `(t, q, v) -> tau`, asked at the start of every tick: q and v as the sensors give
+    them, tau `(nv,)` or None for zero, N m and N. Torques of joints without motors are ignored, the others bounded by
+    `max_effort` if the scenario says so. The scenario must have no phases then; its `control: {rate: ...}` is the rate.
+    What the function remembers is not part of the world's state.
+
+    A world belongs to one thread at a time.
+    """
+
+    def __init__(self, scenario: Scenario | str | os.PathLike[str], controller: Controller | None = None) -> None:
+        from .scenarios import Scenario
+
+        given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
+        self._scenario = given if controller is None else given._externally_controlled()
+        self._carrier = Carrier()
+        self._controller: Any = None
+        self._pointer = start_world(self._scenario._struct)
+        if controller is not None:
+            self._set_controller(controller)
+        weakref.finalize(self, _free_world, self._pointer, self._scenario, self._controller)
+
+    def _set_controller(self, controller: Controller) -> None:
+        model = _c.soa_world_model(self._pointer)
+        nq, nv = int(_c.soa_model_nq(model)), int(_c.soa_model_nv(model))
+        carrier = self._carrier  # not self: the function must not keep the world alive
+
+        def ask(_user: object, _world: object, t: float, q: Any, v: Any, tau: Any) -> int:
+            def call() -> int:
+                write_torque("the controller", controller(t, copied(q, nq), copied(v, nv)), tau, nv)
+                return int(_c.SOA_OK)
+
+            return int(carrier.run(call, _CALLBACK_FAILED))
+
+        self._controller = _c.soa_world_torque_fn(ask)
+        check(_c.soa_world_set_torque(self._pointer, self._controller, None), None, "the controller")
+
+    # --- motion -------------------------------------------------------------------------------------------------------
+
+    def step(self, ticks: int = 1) -> None:
+        """Goes on by one tick, or several. A tick that fails leaves the world within it: only `restore` helps then."""
+        for _ in range(ticks):
+            report = new_report()
+            with self._carrier:
+                status = _c.soa_world_tick(self._pointer, byref(report))
+            check(status, report, f"t = {self.t:g} s")
+
+    def run_until(self, t: float, progress: Callable[[World], object] | None = None) -> None:
+        """Goes on until time t, s. progress: called after every tick; an answer that is true stops there."""
+        if not math.isfinite(t):
+            raise ValueError(f"t is {t}, expected a time in s")
+        if t > self.t:
+            self._run(None, t, progress)
+
+    def _run(self, journal: Any, until: float, progress: Callable[[World], object] | None) -> bool:
+        """True: `progress` stopped it."""
+        stopped = False
+
+        def ask(_user: object, _world: object) -> int:
+            def call() -> int:
+                nonlocal stopped
+                stopped = progress is not None and bool(progress(self))
+                return int(stopped)
+
+            return int(self._carrier.run(call, 1))
+
+        function = _c.soa_run_progress_fn(ask)  # always there, so that Ctrl-C is seen
+        options = _c.soa_run_options(until=until, progress=function)
+        report = new_report()
+        with self._carrier:
+            status = _c.soa_world_run(self._pointer, journal, byref(options), byref(report))
+        check(status, report)
+        return stopped
+
+    def save(self) -> bytes:
+        """The state, all that changes. `restore` continues from it to the same bits."""
+        size = _c.soa_world_state_size(self._pointer)
+        memory = create_string_buffer(size)
+        _c.soa_world_save_state(self._pointer, memory)
+        return memory.raw
+
+    def restore(self, state: bytes) -> None:
+        """Goes back to a state of `save`, of a world of the same scenario, models and version."""
+        check(_c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state)), None, "restore")
+
+    def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Puts the world at (q, v), at its present time; None: at rest. Loops are closed from there."""
+        qv, vv = vector("q", q, self.nq), vector("v", v, self.nv)
+        report = new_report()
+        check(_c.soa_world_set_state(self._pointer, numbers(qv), numbers(vv), byref(report)), report, "set_state")
+
+    def set_pulls(self, pulls: Sequence[Pull] = (), holds: Sequence[Hold] = ()) -> None:
+        """Forces and springs that act in all coming ticks; they replace those there were. At most 16 of each."""
+        array = (_c.soa_world_pull * max(1, len(pulls)))()
+        for slot, pull in zip(array, pulls):
+            slot.body, slot.stiffness, slot.damping, slot.most = pull.body, pull.stiffness, pull.damping, pull.most
+            for name, given in (("at", pull.at), ("force", pull.force), ("to", pull.to)):
+                value = vector(f"{name} of a pull", given, 3)
+                assert value is not None
+                getattr(slot, name)[:] = value.tolist()
+        springs = (_c.soa_world_hold * max(1, len(holds)))()
+        for slot, hold in zip(springs, holds):
+            slot.v, slot.to, slot.stiffness, slot.damping, slot.most = (hold.v, hold.to, hold.stiffness, hold.damping,
+                                                                        hold.most)
+        check(_c.soa_world_set_pulls(self._pointer, array, len(pulls), springs, len(holds)), None, "set_pulls")
+
+    # --- what is there now --------------------------------------------------------------------------------------------
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of this world."""
+        return self._scenario
+
+    @property
+    def model(self) -> Model:
+        """All parts as one model: frames are named "part.frame". Each call makes an object: keep it."""
+        address = cast(_c.soa_world_model(self._pointer), c_void_p).value
+        assert address is not None
+        model = Model(address, False)
+        model.spec, model._loops, model._keep = "", None, self
+        return model
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return int(_c.soa_model_nq(_c.soa_world_model(self._pointer)))
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return int(_c.soa_model_nv(_c.soa_world_model(self._pointer)))
+
+    @property
+    def t(self) -> float:
+        """Time, s."""
+        return float(_c.soa_world_time(self._pointer))
+
+    @property
+    def tick_length(self) -> float:
+        """Length of a tick, s."""
+        return float(_c.soa_world_tick_length(self._pointer))
+
+    @property
+    def q(self) -> Array:
+        """Positions, a copy, shape (nq,)."""
+        return copied(_c.soa_world_q(self._pointer), self.nq)
+
+    @property
+    def v(self) -> Array:
+        """Velocities, a copy, shape (nv,)."""
+        return copied(_c.soa_world_v(self._pointer), self.nv)
+
+    @property
+    def tau(self) -> Array:
+        """What the motors did in the last tick, N m and N, shape (nv,)."""
+        return copied(_c.soa_world_tau(self._pointer), self.nv)
+
+    @property
+    def phase(self) -> str:
+        """The supervisor's phase; "" without one."""
+        return text(_c.soa_world_phase(self._pointer))
+
+    @property
+    def contacts(self) -> list[Touch]:
+        """Points where shapes touch now."""
+        count = int(_c.soa_world_contacts(self._pointer, None, 0))
+        array = (_c.soa_world_contact * max(1, count))()
+        count = min(count, int(_c.soa_world_contacts(self._pointer, array, count)))
+        return [Touch(text(c.shape_a), text(c.shape_b), np.array(c.point[:]), np.array(c.normal[:]), c.distance,
+                      c.pressure, np.array(c.tangential[:]), bool(c.sliding)) for c in array[:count]]
+
+    @property
+    def events(self) -> list[Event]:
+        """What happened in the last tick."""
+        count = c_int()
+        events = _c.soa_world_events(self._pointer, byref(count))
+        return [Event(events[i].t, text(events[i].kind), text(events[i].text)) for i in range(count.value)]
+
+    @property
+    def shapes(self) -> list[WorldShape]:
+        """The shapes that can touch something."""
+        found = []
+        shape = _c.soa_world_shape()
+        for index in range(int(_c.soa_world_shape_count(self._pointer))):
+            check(_c.soa_world_get_shape(self._pointer, index, byref(shape)))
+            found.append(WorldShape(text(shape.name), text(shape.group), shape.body, frame_matrix(shape.place)))
+        return found
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Names of all signals that are measured, with their units."""
+        found = {}
+        unit = c_char_p()
+        for index in range(int(_c.soa_world_signal_count(self._pointer))):
+            name = text(_c.soa_world_signal_name(self._pointer, index, byref(unit)))
+            found[name] = text(unit.value)
+        return found
+
+    @property
+    def signals(self) -> dict[str, float]:
+        """All signals as they are now, as a record would have them. NaN: not measured yet, or nothing there."""
+        names = list(self.units)
+        values = np.zeros(len(names))
+        check(_c.soa_world_signal_values(self._pointer, numbers(values)))
+        return dict(zip(names, values.tolist()))
+
+    def _summarise(self) -> Any:
+        summary = _c.soa_world_summary()
+        check(_c.soa_world_summarise(self._pointer, byref(summary)))
+        return summary
+
+    @property
+    def energy(self) -> Energy:
+        """Energies, and works since the start."""
+        s = self._summarise()
+        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, s.rubbed, s.stopped, s.contact,
+                      s.disturbed, s.energy_error_rel)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The figures of the run up to now, as `Record.summary`."""
+        return self._summary(None)
+
+    def _summary(self, fault: str | None) -> dict[str, Any]:
+        struct = self._scenario._struct
+        return summary_dict(self._summarise(), text(struct.name), int(struct.seed), fault)
+
+    def diagram(self) -> str:
+        """The supervisor's phases as Graphviz text."""
+        length = c_size_t()
+        check(_c.soa_world_diagram(self._pointer, None, 0, byref(length)), None, "the scenario has no phases to draw")
+        memory = create_string_buffer(length.value + 1)
+        check(_c.soa_world_diagram(self._pointer, memory, length.value + 1, None))
+        return text(memory.value)
+
+    def view(self) -> object:
+        """Shows the world as it is now: in a Jupyter notebook in the page, elsewhere in the web browser."""
+        from ._view import show, snapshot
+
+        return show(snapshot(self))
+
+    def _repr_html_(self) -> str:
+        from ._view import inline, snapshot
+
+        return inline(snapshot(self))
+
+    def __repr__(self) -> str:
+        return f"<soa.World '{self._scenario.name}': t {self.t:g} s, nq {self.nq}, nv {self.nv}>"
+
+
+__all__ = ["Controller", "Energy", "Hold", "Pull", "Touch", "World", "WorldShape", "start_world"]
