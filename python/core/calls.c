@@ -3,6 +3,7 @@
  * The parameters of a row are in the order of the method's arguments; c->in[i] is the i-th of
  * them. */
 #include "core.h"
+#include "texts.h"
 
 #define Q {"q", POSITION, true}
 #define Q_OR_NEUTRAL {"q", POSITION, false}
@@ -345,5 +346,5 @@ static const spec nu_rate_spec = {
 METHODS(METHOD)
 
 #define ROW(id)                                                                                   \
-    {#id, (PyCFunction)(void (*)(void))method_##id, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {#id, (PyCFunction)(void (*)(void))method_##id, METH_FASTCALL | METH_KEYWORDS, id##_text},
 PyMethodDef tree_calls[] = {METHODS(ROW){NULL, NULL, 0, NULL}};

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, string_at
+from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, memmove, string_at
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -184,8 +184,7 @@ class Model(_core.Tree):
         room = (len(data) + 63) // 64 * 64
         buffer = create_string_buffer(room + 64)
         start = -(-cast(buffer, c_void_p).value // 64) * 64  # type: ignore[operator]
-        offset = start - cast(buffer, c_void_p).value  # type: ignore[operator]
-        buffer[offset:offset + len(data)] = data  # type: ignore[assignment]
+        memmove(start, data, len(data))
         pointer = POINTER(_c.soa_model)()
         report = new_report()
         check(_c.soa_model_from_bytes(c_void_p(start), len(data), byref(pointer), byref(report)), report)
