@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view test bench counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
+.PHONY: all demo view python test bench counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -88,6 +88,12 @@ playground: ## libsoa in a page, for a browser: build/web/playground.html
 	@$(call configure,-DSOA_PLAYGROUND=ON)
 	@$(build) --target soa_web
 	@echo "open build/web/playground.html in a browser"
+
+python: ## the Python package as a wheel, installed in build/python
+	@scripts/setup.sh build python
+	@$(call configure)
+	@$(build) --target soa_installed
+	@scripts/python.sh
 
 install: ## build what is installed, and install it below PREFIX (/usr/local); DESTDIR is honoured
 	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }

@@ -26,7 +26,10 @@ list(FILTER python_library EXCLUDE REGEX "record/export_(hdf5|driver).c$")
 set(python_view apps/output/damage.c apps/output/number.c apps/output/out.c apps/view/digest.c apps/view/frame.c apps/view/machine.c
     apps/view/page.c apps/view/replay.c apps/view/report.c apps/view/scene.c apps/view/summary.c)
 set(python_sources ${python_core} ${python_library} ${python_view} ${soai_kernel_text} ${soai_generated_text} ${soai_scenario_text}
-    $<TARGET_OBJECTS:soa_core> ${SOA_KERNEL_OBJECTS})
+)
+if(NOT SOA_PREBUILT)
+  list(APPEND python_sources $<TARGET_OBJECTS:soa_core> ${SOA_KERNEL_OBJECTS})
+endif()
 
 # free-threaded Python has no stable ABI yet
 execute_process(COMMAND ${Python_EXECUTABLE} -c "import sysconfig; print(int(bool(sysconfig.get_config_var('Py_GIL_DISABLED'))))"
@@ -40,7 +43,10 @@ set_target_properties(soa_python PROPERTIES OUTPUT_NAME _core)
 target_include_directories(soa_python PRIVATE include apps/output apps/view)
 target_include_directories(soa_python SYSTEM PRIVATE ${numpy_include})
 target_compile_definitions(soa_python PRIVATE _POSIX_C_SOURCE=200809L SOAI_ASSIMP_AT_RUN_TIME)
-target_link_options(soa_python PRIVATE LINKER:--exclude-libs,ALL LINKER:--gc-sections LINKER:-s)
+if(SOA_PREBUILT) # its symbols stay visible, those of the other archives do not
+  target_link_libraries(soa_python PRIVATE -Wl,--whole-archive ${SOA_PREBUILT}/libsoa.a -Wl,--no-whole-archive)
+endif()
+target_link_options(soa_python PRIVATE LINKER:--gc-sections LINKER:-s)
 target_compile_options(soa_python PRIVATE -Wall -Wextra -Wshadow)
 
 # --- libraries
@@ -67,6 +73,7 @@ function(soa_python_archive variable)
     list(APPEND renamed --redefine-sym ${symbol}=soai_${plain})
   endforeach()
   execute_process(COMMAND ${CMAKE_OBJCOPY} ${renamed} ${${variable}_archive} ${copy} COMMAND_ERROR_IS_FATAL ANY)
+  target_link_options(soa_python PRIVATE LINKER:--exclude-libs,${name})
   set(${variable} ${copy} PARENT_SCOPE)
 endfunction()
 

@@ -5,6 +5,7 @@
 #            Chromium, and everything for the playground and the embedded stage
 #   playground  libsoa as WebAssembly in a page: emscripten, node, npm
 #   embedded    libsoa for Cortex-M: cross compiler, newlib, QEMU
+#   python   the Python package
 #   bench    the peers of the benchmark
 #   fuzz     libFuzzer
 #   format   clang-format
@@ -67,6 +68,12 @@ libsimbody-dev       header:simbody/Simbody.h
 libdart-all-dev      header:dart/dart.hpp
 libfcl-dev           header:fcl/fcl.h
 '
+python='
+python3       command:python3
+python3-venv  package
+binutils      command:objcopy
+'
+test+=$python
 fuzz='
 clang           command:clang
 libclang-rt-dev runtime:fuzzer
@@ -102,7 +109,7 @@ check=
 missing=()
 for purpose in "$@"; do
     case $purpose in
-    build | test | playground | embedded | bench | fuzz | format | lint | api) ;;
+    build | test | playground | embedded | python | bench | fuzz | format | lint | api) ;;
     *) echo "setup.sh: unknown purpose '$purpose'" >&2; exit 2 ;;
     esac
     while read -r package probe; do

@@ -3,6 +3,7 @@
 # line.
 #
 #   release    gcc, as users get it: every test
+#   python     the Python package: wheel built and installed into a fresh environment, pytest, doctests
 #   asan       address and undefined-behaviour sanitizers: all tests except those that compile code
 #              or measure long motions
 #   tsan       thread sanitizer: the threads test
@@ -137,7 +138,50 @@ stage_embedded() {
     esac
 }
 
-for stage in ${SOA_STAGES:-release asan tsan clang embedded}; do
+# Adds the counts of pytest's last line, "3 failed, 120 passed, 2 skipped in 12 s".
+count_pytest() { # LOG
+    local line
+    line=$(grep -E '^(=+ )?[0-9]+ (passed|failed|error)' "$1" | tail -n 1)
+    number_of() { grep -oE "[0-9]+ $1" <<<"$line" | grep -oE '[0-9]+' || echo 0; }
+    passed=$((passed + $(number_of passed)))
+    failed=$((failed + $(number_of failed) + $(number_of 'errors?')))
+    while read -r skipped; do skips+=("python $skipped"); done < <(sed -n 's/^SKIPPED \[[0-9]*\] //p' "$1" | sort -u)
+}
+stage_python() {
+    start python "wheel, a fresh environment"
+    local code=0 log=$logs/python-build.log
+    scripts/python.sh >"$log" 2>&1 || code=$?
+    case $code in
+    0) finish ok ;;
+    77)
+        skips+=("python: $(sed -n 's/.*SKIPPED: *//p' "$log")")
+        finish skipped
+        return
+        ;;
+    *)
+        failed=$((failed + 1))
+        shout FAILED
+        details "$log" <"$log"
+        return
+        ;;
+    esac
+    start python "test, the installed package"
+    log=$logs/python-test.log
+    code=0
+    (cd build && SOA_PROGRAM=$PWD/soa python/bin/python -m pytest -q -rs -p no:cacheprovider ../tests/python) >"$log" 2>&1 || code=$?
+    (cd build && python/bin/python -m pytest -q -rs -p no:cacheprovider --doctest-modules --pyargs soa) >>"$log" 2>&1 || code=$?
+    local before=$failed
+    count_pytest "$log"
+    if [ "$code" = 0 ]; then
+        finish "$(grep -oE '[0-9]+ passed' "$log" | paste -sd+ | sed 's/ passed//g' | xargs -I{} sh -c 'echo $(({}))') passed"
+    else
+        [ "$failed" -gt "$before" ] || failed=$((failed + 1))
+        shout FAILED
+        grep -E '^(FAILED|ERROR|E  )' "$log" | details "$log"
+    fi
+}
+
+for stage in ${SOA_STAGES:-release python asan tsan clang embedded}; do
     if ! declare -F "stage_$stage" >/dev/null; then
         echo "test.sh: there is no stage '$stage'" >&2
         exit 2

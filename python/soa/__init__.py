@@ -5,24 +5,38 @@
 >>> tau = arm.rnea(arm.neutral(), None, None)   # torques that hold it against gravity
 >>> tau.shape
 (7,)
+
+Modules: `soa.operators` (the algebra), `soa.constraints`, `soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the
+papers' other forms), `soa.scenarios`, `soa.records`, `soa.motion` (simulation), `soa.collision` (convex shapes).
+`soa._c` is the whole C interface for ctypes.
 """
 
 from __future__ import annotations
 
 import os as _os
 
-from . import _core
+from . import _core, collision, constraints, embedding, forms, grasp, motion, operators, records, scenarios
 from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, OutOfMemoryError, SingularError, SoaError
+from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
+from .embedding import Embedding
 from .frames import Wrench, pose
+from .grasp import Contact, Grasp
 from .model import Body, Frame, InverseKinematics, Model, OperationalSpace, Smoothed, Task, stock_models
+from .motion import simulate, simulate_closed, simulate_grasp
+from .operators import Expr, Machine, identity
+from .records import Record
+from .scenarios import Scenario, World, stock_scenarios, sweep
 
 __version__: str = _core.version
 
 set_threads(max(1, len(_os.sched_getaffinity(0))))
 
 __all__ = [
-    "Body", "ConvergenceError", "FileError", "Frame", "InputError", "InverseKinematics", "Model", "OperationalSpace",
-    "OutOfMemoryError", "SingularError", "Smoothed", "SoaError", "Task", "Wrench", "get_threads", "pose", "set_threads",
-    "stock_models",
+    "Body", "Constraints", "Contact", "ConvergenceError", "Disc", "Distance", "Embedding", "Expr", "FileError", "Frame",
+    "Grasp", "InputError", "InverseKinematics", "Loop", "Machine", "Model", "OperationalSpace", "OutOfMemoryError", "Plane",
+    "Ratio", "Record", "Rolling", "Scenario", "SingularError", "Smoothed", "SoaError", "Task", "Velocity", "World", "Wrench",
+    "collision", "constraints", "embedding", "forms", "get_threads", "grasp", "identity", "motion", "operators", "pose",
+    "records", "scenarios", "set_threads", "simulate", "simulate_closed", "simulate_grasp", "stock_models",
+    "stock_scenarios", "sweep",
 ]
