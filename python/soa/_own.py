@@ -57,9 +57,19 @@ class Guard:
 class State:
     """The arrays of a soa_input, kept alive together; `struct` goes to C by `byref`."""
 
-    def __init__(self, model: Model, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None,
-                 tau: ArrayLike | None = None, wrenches: Sequence[Wrench] = (), t: float = 0.0,
-                 nq: int | None = None, nv: int | None = None, names: Sequence[str] = ("q", "v", "a", "tau")) -> None:
+    def __init__(
+        self,
+        model: Model,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] = (),
+        t: float = 0.0,
+        nq: int | None = None,
+        nv: int | None = None,
+        names: Sequence[str] = ("q", "v", "a", "tau"),
+    ) -> None:
         from .model import wrench_array
 
         nq = model.nq if nq is None else nq
@@ -69,8 +79,9 @@ class State:
         self.a = vector(names[2], a, nv)
         self.tau = vector(names[3], tau, nv)
         self.wrenches = wrench_array(model, wrenches)
-        self.struct = C.soa_input(numbers(self.q), numbers(self.v), numbers(self.a), numbers(self.tau), self.wrenches,
-                                  len(wrenches), float(t))
+        self.struct = C.soa_input(
+            numbers(self.q), numbers(self.v), numbers(self.a), numbers(self.tau), self.wrenches, len(wrenches), float(t)
+        )
 
     @property
     def pointer(self) -> Any:

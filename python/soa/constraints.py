@@ -1,7 +1,8 @@
 """Closed chains: loops and other constraints beside an immutable model.
 
-The machine obeys `M vdot + bias = tau + G.T @ lambda_`, `G @ vdot + gamma = 0`, with one row of G for each equation of the
-constraints.  Rows measure frame 1 relative to frame 2, in the axes of frame 1: lambda_ is the wrench *on the body of frame 1*.
+The machine obeys `M vdot + bias = tau + G.T @ lambda_`, `G @ vdot + gamma = 0`, with one row of G for each equation of
+the constraints.  Rows measure frame 1 relative to frame 2, in the axes of frame 1: lambda_ is the wrench *on the body
+of frame 1*.
 
 >>> import numpy as np, soa
 >>> loop = soa.Model.open("four-bar")
@@ -43,9 +44,9 @@ METHODS: tuple[Method, ...] = ("auto", "kkt", "forces", "null_space")
 class Loop:
     """Two frames joined by a joint of any type: 6 - nv rows.
 
-    The joint sits at `place1` in frame 1 and `place2` in frame 2, 4 x 4 poses; None: at their origins.  `axis` is in place1,
-    `axis2` of a universal joint in place2.  Damping, Coulomb friction, spring (`stiffness`, `rest`) and motor act in the cut
-    joint as in a joint of the tree.
+    The joint sits at `place1` in frame 1 and `place2` in frame 2, 4 x 4 poses; None: at their origins.  `axis` is in
+    place1, `axis2` of a universal joint in place2.  Damping, Coulomb friction, spring (`stiffness`, `rest`) and motor
+    act in the cut joint as in a joint of the tree.
     """
 
     frame1: str | int
@@ -95,7 +96,9 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Rolling:
-    """A ball of a radius, m, about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position, 2 on the velocity."""
+    """A ball of a radius, m, about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position, 2 on the
+    velocity.
+    """
 
     plane: str | int
     ball: str | int
@@ -151,8 +154,13 @@ class Disc:
 
 Definition = Loop | Distance | Ratio | Rolling | Velocity | Plane | Disc
 _KINDS: dict[type[Any], int] = {
-    Loop: _c.SOA_LOOP, Distance: _c.SOA_DISTANCE, Ratio: _c.SOA_RATIO, Rolling: _c.SOA_ROLLING, Velocity: _c.SOA_VELOCITY,
-    Plane: _c.SOA_PLANE, Disc: _c.SOA_DISC,
+    Loop: _c.SOA_LOOP,
+    Distance: _c.SOA_DISTANCE,
+    Ratio: _c.SOA_RATIO,
+    Rolling: _c.SOA_ROLLING,
+    Velocity: _c.SOA_VELOCITY,
+    Plane: _c.SOA_PLANE,
+    Disc: _c.SOA_DISC,
 }
 
 
@@ -181,11 +189,11 @@ class ConstraintEquations:
 class ClosedDynamics:
     """What `Constraints.fd` returns.
 
-    `lambda_` are multipliers, one for each row, of least norm where rows are redundant; `redundant` names those, as pairs of a
-    constraint and a row in it (the first 16; `redundant_count` all); `text` says the same.  `strength` is that of the weakest
-    independent row, 1 or less, in constraint `weakest`; it falls to 0 where a row is lost.  `supplied` and `dissipated` are
-    the power, W, of drives and cut joints.  `wrenches`: for each constraint but ratios, its wrenches on frame 1 and frame 2,
-    world axes, if they were asked for.
+    `lambda_` are multipliers, one for each row, of least norm where rows are redundant; `redundant` names those, as
+    pairs of a constraint and a row in it (the first 16; `redundant_count` all); `text` says the same.  `strength` is
+    that of the weakest independent row, 1 or less, in constraint `weakest`; it falls to 0 where a row is lost.
+    `supplied` and `dissipated` are the power, W, of drives and cut joints.  `wrenches`: for each constraint but ratios,
+    its wrenches on frame 1 and frame 2, world axes, if they were asked for.
     """
 
     qdd: Array
@@ -215,7 +223,8 @@ class ClosedTorques:
 
 @dataclass(frozen=True)
 class Projected:
-    """A state on the constraints, from `Constraints.project`; `error` is what is left: largest |g| and largest |rate|."""
+    """A state on the constraints, from `Constraints.project`; `error` is what is left: largest |g| and largest |rate|.
+    """
 
     q: Array
     v: Array | None
@@ -233,8 +242,8 @@ class ClosedImpulse:
 class Constraints:
     """Constraints over one model; they may be added, removed and switched while the machine moves.
 
-    capacity: how many there may be at once; rows: how many equations in all, None: six each; dense: room for the methods
-    "kkt" and "null_space", and for `id`.  One thread at a time uses it: others wait.
+    capacity: how many there may be at once; rows: how many equations in all, None: six each; dense: room for the
+    methods "kkt" and "null_space", and for `id`.  One thread at a time uses it: others wait.
 
     >>> import soa
     >>> from soa.constraints import Constraints, Distance
@@ -253,8 +262,11 @@ class Constraints:
         self._capacity = capacity
         room = _c.soa_constraint_capacity(capacity, 6 * capacity if rows is None else rows, bool(dense))
         self._pointer = POINTER(_c.soa_constraints)()
-        check(_c.soa_constraints_create(model._pointer, byref(room), byref(self._pointer)), None,
-              f"room for {room.constraints} constraints and {room.rows} rows")
+        check(
+            _c.soa_constraints_create(model._pointer, byref(room), byref(self._pointer)),
+            None,
+            f"room for {room.constraints} constraints and {room.rows} rows",
+        )
         self._work = new_work(model)
         weakref.finalize(self, _release, self._pointer, self._work, model, self._drives).atexit = False
 
@@ -268,7 +280,7 @@ class Constraints:
             made._add_struct(one)
         return made
 
-    # --- what there is ------------------------------------------------------------------------------------------------
+    # --- what there is ----------------------------------------------------------------------------------------------
 
     def add(self, definition: Definition) -> int:
         """Adds a constraint, switched on, and returns its number; on a fault nothing changes."""
@@ -282,7 +294,9 @@ class Constraints:
         number = c_int(-1)
         report = new_report()
         with self._guard:
-            self._guard.check(_c.soa_constraints_add(self._pointer, byref(struct), byref(number), byref(report)), report)
+            self._guard.check(
+                _c.soa_constraints_add(self._pointer, byref(struct), byref(number), byref(report)), report
+            )
         if drive is not None:
             self._drives[number.value] = drive, callback
         return number.value
@@ -360,7 +374,9 @@ class Constraints:
     def switch(self, constraint: str | int, on: bool) -> None:
         """Switches a constraint on or off; off it has no rows, and its cut joint no forces."""
         with self._guard:
-            check(_c.soa_constraints_switch(self._pointer, self.find(constraint), bool(on)), None, f"switch {constraint}")
+            check(
+                _c.soa_constraints_switch(self._pointer, self.find(constraint), bool(on)), None, f"switch {constraint}"
+            )
 
     @property
     def names(self) -> list[str]:
@@ -390,28 +406,50 @@ class Constraints:
         check(_c.soa_constraints_get_def(self._pointer, number, byref(struct)))
         rows = slice(first.value, first.value + count.value) if count.value else slice(0, 0)
         on = count.value > 0 or _c.soa_constraint_def_row_count(byref(struct)) == 0
-        return Constraint(number, text(_c.soa_constraints_name(self._pointer, number)), on, rows,
-                          self._definition(number, struct))
+        return Constraint(
+            number, text(_c.soa_constraints_name(self._pointer, number)), on, rows, self._definition(number, struct)
+        )
 
     def _definition(self, number: int, struct: Any) -> Definition:
         one, two = self.model.frame(struct.frame1).name, self.model.frame(struct.frame2).name
         drive = self._drives[number][0] if number in self._drives else None
         name = text(_c.soa_constraints_name(self._pointer, number))
-        places: dict[str, Any] = {"place1": frame_matrix(struct.place1), "place2": frame_matrix(struct.place2), "name": name}
+        places: dict[str, Any] = {
+            "place1": frame_matrix(struct.place1),
+            "place2": frame_matrix(struct.place2),
+            "name": name,
+        }
         if struct.kind == _c.SOA_LOOP:
             from .model import JOINT_TYPES
 
-            return Loop(one, two, JOINT_TYPES[struct.joint], np.array(struct.axis[:]), np.array(struct.axis2[:]),  # type: ignore[arg-type]
-                        struct.pitch, damping=struct.damping, friction=struct.friction, stiffness=struct.stiffness,
-                        rest=struct.rest, rotor_inertia=struct.rotor_inertia, gear_ratio=struct.gear_ratio,
-                        exact_rotor=struct.rotor_model == _c.SOA_ROTOR_EXACT, rotor_axis=np.array(struct.rotor_axis[:]),
-                        **places)
+            joint: Any = JOINT_TYPES[struct.joint]
+            return Loop(
+                one,
+                two,
+                joint,
+                np.array(struct.axis[:]),
+                np.array(struct.axis2[:]),
+                struct.pitch,
+                damping=struct.damping,
+                friction=struct.friction,
+                stiffness=struct.stiffness,
+                rest=struct.rest,
+                rotor_inertia=struct.rotor_inertia,
+                gear_ratio=struct.gear_ratio,
+                exact_rotor=struct.rotor_model == _c.SOA_ROTOR_EXACT,
+                rotor_axis=np.array(struct.rotor_axis[:]),
+                **places,
+            )
         if struct.kind == _c.SOA_RATIO:
             used = [i for i, coordinate in enumerate(struct.coordinate) if coordinate]
-            return Ratio(tuple((self._counted(struct.coordinate[i]), struct.coefficient[i]) for i in used), struct.value,
-                         drive, name)
+            return Ratio(
+                tuple((self._counted(struct.coordinate[i]), struct.coefficient[i]) for i in used),
+                struct.value,
+                drive,
+                name,
+            )
         if struct.kind == _c.SOA_VELOCITY:
-            rows = np.array([row[:] for row in struct.rows[:struct.row_count]])
+            rows = np.array([row[:] for row in struct.rows[: struct.row_count]])
             return Velocity(one, two, rows, bool(struct.rows_in_frame2), **places)
         if struct.kind in (_c.SOA_ROLLING, _c.SOA_DISC):
             return (Rolling if struct.kind == _c.SOA_ROLLING else Disc)(one, two, struct.value, **places)
@@ -423,7 +461,7 @@ class Constraints:
     def __repr__(self) -> str:
         return f"<soa.Constraints of '{self.model.name}': {', '.join(self.names) or 'none'}; {self.row_count} rows>"
 
-    # --- cut joints ---------------------------------------------------------------------------------------------------
+    # --- cut joints -------------------------------------------------------------------------------------------------
 
     def _cut(self, constraint: str | int) -> tuple[int, int, int]:
         """Number, nq and nv of a loop."""
@@ -446,8 +484,11 @@ class Constraints:
     def set_friction(self, loop: str | int, friction: float) -> None:
         """Another Coulomb friction of a cut joint."""
         with self._guard:
-            check(_c.soa_constraints_set_friction(self._pointer, self.find(loop), float(friction)), None,
-                  f"friction of {loop}")
+            check(
+                _c.soa_constraints_set_friction(self._pointer, self.find(loop), float(friction)),
+                None,
+                f"friction of {loop}",
+            )
 
     def joint_coordinates(self, loop: str | int, q: ArrayLike) -> Array:
         """The coordinates of a cut joint at q, as a tree would have them; angles nearest to those at the last step."""
@@ -456,8 +497,11 @@ class Constraints:
         qv = vector("q", q, self.model.nq)
         with self._guard:
             check(_c.soa_kinematics(self.model._pointer, self._work, numbers(qv), None, None))
-            check(_c.soa_constraints_joint_coordinates(self._pointer, self._work, number, numbers(result)), None,
-                  f"coordinates of {loop}")
+            check(
+                _c.soa_constraints_joint_coordinates(self._pointer, self._work, number, numbers(result)),
+                None,
+                f"coordinates of {loop}",
+            )
         return result
 
     def set_turns(self, loop: str | int, near: ArrayLike) -> None:
@@ -467,7 +511,7 @@ class Constraints:
         with self._guard:
             check(_c.soa_constraints_set_turns(self._pointer, number, numbers(array)), None, f"turns of {loop}")
 
-    # --- equations ----------------------------------------------------------------------------------------------------
+    # --- equations --------------------------------------------------------------------------------------------------
 
     def evaluate(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> ConstraintEquations:
         """g, its rate, G and gamma at a state; velocity rows have g = 0."""
@@ -475,19 +519,34 @@ class Constraints:
         with self._guard:
             rows = self.row_count
             made = [np.zeros(rows), np.zeros(rows), np.zeros((rows, self.model.nv)), np.zeros(rows)]
-            status = _c.soa_constraints_evaluate(self._pointer, self._work, state.pointer, *(numbers(one) for one in made))
+            status = _c.soa_constraints_evaluate(
+                self._pointer, self._work, state.pointer, *(numbers(one) for one in made)
+            )
             self._guard.check(status, None, "evaluate")
         return ConstraintEquations(*made)
 
-    def fd(self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *, t: float = 0.0,
-           wrenches: Sequence[Wrench] = (), method: Method = "auto", baumgarte: tuple[float, float] = (0.0, 0.0),
-           damping: float = 0.0, rank_tolerance: float | None = None, most_condition: float | None = None,
-           consistency: float | None = None, rank_most: int = 0, with_wrenches: bool = False) -> ClosedDynamics:
+    def fd(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        t: float = 0.0,
+        wrenches: Sequence[Wrench] = (),
+        method: Method = "auto",
+        baumgarte: tuple[float, float] = (0.0, 0.0),
+        damping: float = 0.0,
+        rank_tolerance: float | None = None,
+        most_condition: float | None = None,
+        consistency: float | None = None,
+        rank_most: int = 0,
+        with_wrenches: bool = False,
+    ) -> ClosedDynamics:
         """Forward dynamics of the closed machine.
 
-        method: "kkt" solves the whole system, FO00 (20); "forces" finds the constraint forces through O(n) solves, (21);
-        "null_space" the independent motions, (22); "auto" chooses by sizes.  baumgarte: gamma += b[0] rate + b[1] g.
-        damping > 0 (with "forces"): a damped answer in place of redundant rows.  with_wrenches: fills `wrenches`.
+        method: "kkt" solves the whole system, FO00 (20); "forces" finds the constraint forces through O(n) solves,
+        (21); "null_space" the independent motions, (22); "auto" chooses by sizes.  baumgarte: gamma += b[0] rate + b[1]
+        g. damping > 0 (with "forces"): a damped answer in place of redundant rows.  with_wrenches: fills `wrenches`.
         rank_tolerance (1e-12), most_condition (1e11) and consistency (1e-7) are the limits of include/soa/constraint.h.
         Raises SingularError where M or G M^-1 G' has no usable inverse, or redundant rows contradict each other.
         """
@@ -497,8 +556,11 @@ class Constraints:
         options = _c.soa_closed_options_default()
         options.method, options.damping, options.rank_most = METHODS.index(method), float(damping), int(rank_most)
         options.baumgarte[:] = [float(number) for number in baumgarte]
-        for name, given in (("rank_tolerance", rank_tolerance), ("most_condition", most_condition),
-                            ("consistency", consistency)):
+        for name, given in (
+            ("rank_tolerance", rank_tolerance),
+            ("most_condition", most_condition),
+            ("consistency", consistency),
+        ):
             if given is not None:
                 setattr(options, name, float(given))
         report = _c.soa_closed_report()
@@ -506,8 +568,9 @@ class Constraints:
         supplied, dissipated = np.zeros(1), np.zeros(1)
         with self._guard:
             qdd, lambda_ = np.zeros(self.model.nv), np.zeros(self.row_count)
-            status = _c.soa_closed_fd(self._pointer, self._work, byref(options), state.pointer, numbers(qdd),
-                                      numbers(lambda_), byref(report))
+            status = _c.soa_closed_fd(
+                self._pointer, self._work, byref(options), state.pointer, numbers(qdd), numbers(lambda_), byref(report)
+            )
             said = text(report.text)
             self._guard.check(status, None, f"fd ({said})" if said else "fd")
             check(_c.soa_closed_power(self._pointer, numbers(supplied), numbers(dissipated)))
@@ -515,10 +578,22 @@ class Constraints:
         names = dict(self._numbered())
         listed = min(report.redundant, len(report.redundant_row))
         return ClosedDynamics(
-            qdd, lambda_, report.rows, report.rank, report.condition,
+            qdd,
+            lambda_,
+            report.rows,
+            report.rank,
+            report.condition,
             tuple((names[report.redundant_constraint[i]], int(report.redundant_row[i])) for i in range(listed)),
-            report.redundant, said, report.strength, names.get(report.weakest), report.residual, METHODS[report.method],
-            float(supplied[0]), float(dissipated[0]), made)
+            report.redundant,
+            said,
+            report.strength,
+            names.get(report.weakest),
+            report.residual,
+            METHODS[report.method],
+            float(supplied[0]),
+            float(dissipated[0]),
+            made,
+        )
 
     def _wrenches(self, lambda_: Array) -> dict[str, tuple[Array, Array]]:
         found = {}
@@ -532,12 +607,16 @@ class Constraints:
         return found
 
     def response(self, force: ArrayLike) -> Array:
-        """What a further force on the joints, (nv,), would add to the qdd of the last call, which must have been `fd`."""
+        """What a further force on the joints, (nv,), would add to the qdd of the last call, which must have been `fd`.
+        """
         given = needed(vector("force", force, self.model.nv))
         qdd = np.zeros(self.model.nv)
         with self._guard:
-            check(_c.soa_closed_response(self._pointer, self._work, numbers(given), numbers(qdd)), None,
-                  "response (the last call must be fd)")
+            check(
+                _c.soa_closed_response(self._pointer, self._work, numbers(given), numbers(qdd)),
+                None,
+                "response (the last call must be fd)",
+            )
         return qdd
 
     def row_strengths(self) -> Array:
@@ -552,13 +631,25 @@ class Constraints:
         qv, vv = vector("q", q, self.model.nq), vector("v", v, self.model.nv)
         kinetic, potential = np.zeros(1), np.zeros(1)
         with self._guard:
-            check(_c.soa_closed_energy(self._pointer, self._work, numbers(qv), numbers(vv), numbers(kinetic),
-                                       numbers(potential)), None, "energy")
+            check(
+                _c.soa_closed_energy(
+                    self._pointer, self._work, numbers(qv), numbers(vv), numbers(kinetic), numbers(potential)
+                ),
+                None,
+                "energy",
+            )
         return float(kinetic[0]), float(potential[0])
 
-    def id(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
-           motors: Sequence[str | int] | ArrayLike | None = None, *, t: float = 0.0,
-           wrenches: Sequence[Wrench] = ()) -> ClosedTorques:
+    def id(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        motors: Sequence[str | int] | ArrayLike | None = None,
+        *,
+        t: float = 0.0,
+        wrenches: Sequence[Wrench] = (),
+    ) -> ClosedTorques:
         """Joint torques, of least norm, that give the acceleration a, which must obey the constraints.
 
         motors: names of the joints that have one (or numbers of degrees of freedom, or nv truth values); None: all.
@@ -567,12 +658,13 @@ class Constraints:
         flags = chosen(self.model, "motors", motors)
         with self._guard:
             tau, lambda_ = np.zeros(self.model.nv), np.zeros(self.row_count)
-            status = _c.soa_closed_id(self._pointer, self._work, state.pointer, bytes_pointer(flags), numbers(tau),
-                                      numbers(lambda_))
+            status = _c.soa_closed_id(
+                self._pointer, self._work, state.pointer, bytes_pointer(flags), numbers(tau), numbers(lambda_)
+            )
             self._guard.check(status, None, "id")
         return ClosedTorques(tau, lambda_)
 
-    # --- states on the constraints ------------------------------------------------------------------------------------
+    # --- states on the constraints ----------------------------------------------------------------------------------
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, t: float = 0.0) -> Projected:
         """q moved onto the constraints by the least mass-weighted step, and v likewise."""
@@ -581,19 +673,29 @@ class Constraints:
         vv = None if given is None else given.copy()
         error = np.zeros(2)
         with self._guard:
-            status = _c.soa_closed_project(self._pointer, self._work, float(t), numbers(qv), numbers(vv), numbers(error))
+            status = _c.soa_closed_project(
+                self._pointer, self._work, float(t), numbers(qv), numbers(vv), numbers(error)
+            )
             self._guard.check(status, None, f"project (largest |g| {error[0]:.2g}, largest rate {error[1]:.2g})")
         return Projected(qv, vv, (float(error[0]), float(error[1])))
 
-    def project_rates(self, q: ArrayLike, v: ArrayLike, held: Sequence[str | int] | ArrayLike | None = None,
-                      t: float = 0.0) -> Array:
+    def project_rates(
+        self, q: ArrayLike, v: ArrayLike, held: Sequence[str | int] | ArrayLike | None = None, t: float = 0.0
+    ) -> Array:
         """v moved by the least change to obey the constraints, while the joints that are `held` keep theirs."""
         qv = needed(vector("q", q, self.model.nq))
         vv = needed(vector("v", v, self.model.nv)).copy()
         left = np.zeros(1)
         with self._guard:
-            status = _c.soa_closed_project_rates(self._pointer, self._work, float(t), numbers(qv),
-                                                 bytes_pointer(chosen(self.model, "held", held)), numbers(vv), numbers(left))
+            status = _c.soa_closed_project_rates(
+                self._pointer,
+                self._work,
+                float(t),
+                numbers(qv),
+                bytes_pointer(chosen(self.model, "held", held)),
+                numbers(vv),
+                numbers(left),
+            )
             self._guard.check(status, None, "project_rates")
         return vv
 
@@ -602,8 +704,14 @@ class Constraints:
         qv = needed(vector("q", q, self.model.nq)).copy()
         report = new_report()
         with self._guard:
-            status = _c.soa_closed_assemble(self._pointer, self._work, float(t),
-                                            bytes_pointer(chosen(self.model, "held", held)), numbers(qv), byref(report))
+            status = _c.soa_closed_assemble(
+                self._pointer,
+                self._work,
+                float(t),
+                bytes_pointer(chosen(self.model, "held", held)),
+                numbers(qv),
+                byref(report),
+            )
             self._guard.check(status, report, "assemble")
         return qv
 
@@ -613,8 +721,9 @@ class Constraints:
         after = np.zeros(self.model.nv)
         with self._guard:
             impulse = np.zeros(self.row_count)
-            status = _c.soa_closed_impulse(self._pointer, self._work, float(t), numbers(qv), numbers(vv), numbers(after),
-                                           numbers(impulse))
+            status = _c.soa_closed_impulse(
+                self._pointer, self._work, float(t), numbers(qv), numbers(vv), numbers(after), numbers(impulse)
+            )
             self._guard.check(status, None, "impulse")
         return ClosedImpulse(after, impulse)
 
@@ -655,5 +764,21 @@ def _release(constraints: Any, work: Any, *_kept: object) -> None:
     release((_c.soa_constraints_free, constraints), (_c.soa_work_free, work))
 
 
-__all__ = ["ClosedDynamics", "ClosedImpulse", "ClosedTorques", "Constraint", "ConstraintEquations", "Constraints",
-           "Definition", "Disc", "Distance", "Drive", "Loop", "Plane", "Projected", "Ratio", "Rolling", "Velocity"]
+__all__ = [
+    "ClosedDynamics",
+    "ClosedImpulse",
+    "ClosedTorques",
+    "Constraint",
+    "ConstraintEquations",
+    "Constraints",
+    "Definition",
+    "Disc",
+    "Distance",
+    "Drive",
+    "Loop",
+    "Plane",
+    "Projected",
+    "Ratio",
+    "Rolling",
+    "Velocity",
+]

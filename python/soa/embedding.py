@@ -54,7 +54,8 @@ class EmbeddingState:
 
 @dataclass(frozen=True)
 class EmbeddingTerms:
-    """H (n, n); C (n,): friction, centrifugal and Coriolis terms, already times Qd; G (n,): gravity, springs, wrenches."""
+    """H (n, n); C (n,): friction, centrifugal and Coriolis terms, already times Qd; G (n,): gravity, springs, wrenches.
+    """
 
     q: Array
     H: Array
@@ -65,17 +66,25 @@ class EmbeddingTerms:
 class Embedding:
     """A closed machine in the coordinates of its primary joints.
 
-    primary: names of joints, numbers of degrees of freedom, or nv truth values; a spherical or free joint is primary as a
-    whole.  The others follow from `constraints` by Newton's method, or from `function`, U as a Python function: it gets an
-    array of nq `Taylor` numbers, the primary ones filled in, and writes the others with NumPy's functions.  With both, the
-    constraints are checked.  branch > 0: how far, rad or m, a secondary coordinate may be from the guess.
+    primary: names of joints, numbers of degrees of freedom, or nv truth values; a spherical or free joint is primary as
+    a whole.  The others follow from `constraints` by Newton's method, or from `function`, U as a Python function: it
+    gets an array of nq `Taylor` numbers, the primary ones filled in, and writes the others with NumPy's functions.
+    With both, the constraints are checked.  branch > 0: how far, rad or m, a secondary coordinate may be from the
+    guess.
 
-    Q has `nq` numbers, Qd, Qdd and tau `nv`, in the model's order.  `guess`, nq numbers of the model, chooses the branch of the
-    loops; None: the embedding's own guess, which is neutral unless given here.
+    Q has `nq` numbers, Qd, Qdd and tau `nv`, in the model's order.  `guess`, nq numbers of the model, chooses the
+    branch of the loops; None: the embedding's own guess, which is neutral unless given here.
     """
 
-    def __init__(self, model: Model, primary: Sequence[str | int] | ArrayLike, constraints: Constraints | None = None,
-                 function: Function | None = None, branch: float = 0.0, guess: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        primary: Sequence[str | int] | ArrayLike,
+        constraints: Constraints | None = None,
+        function: Function | None = None,
+        branch: float = 0.0,
+        guess: ArrayLike | None = None,
+    ) -> None:
         if constraints is not None and constraints.model is not model:
             raise ValueError("the constraints belong to another model")
         self.model = model
@@ -85,8 +94,10 @@ class Embedding:
         flags = chosen(model, "primary", primary)
         assert flags is not None
         self.primary = flags.astype(bool)
-        self._q_slots = np.concatenate([np.arange(body.q.start, body.q.stop) for body in model.bodies
-                                        if self.primary[body.v].any()] or [np.zeros(0)]).astype(int)
+        self._q_slots = np.concatenate(
+            [np.arange(body.q.start, body.q.stop) for body in model.bodies if self.primary[body.v].any()]
+            or [np.zeros(0)]
+        ).astype(int)
         definition = _c.soa_embedding_default(bytes_pointer(flags))
         definition.branch = float(branch)
         callback = None
@@ -133,32 +144,71 @@ class Embedding:
 
             yield finish
 
-    def _input(self, Q: ArrayLike, Qd: ArrayLike | None = None, Qdd: ArrayLike | None = None, tau: ArrayLike | None = None,
-               wrenches: Sequence[Wrench] = (), t: float = 0.0) -> State:
-        return State(self.model, needed(vector("Q", Q, self.nq)), Qd, Qdd, tau, wrenches, t, self.nq, self.nv,
-                     ("Q", "Qd", "Qdd", "tau"))
+    def _input(
+        self,
+        Q: ArrayLike,
+        Qd: ArrayLike | None = None,
+        Qdd: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] = (),
+        t: float = 0.0,
+    ) -> State:
+        return State(
+            self.model,
+            needed(vector("Q", Q, self.nq)),
+            Qd,
+            Qdd,
+            tau,
+            wrenches,
+            t,
+            self.nq,
+            self.nv,
+            ("Q", "Qd", "Qdd", "tau"),
+        )
 
     def _start(self, guess: ArrayLike | None) -> Array:
         return self.guess.copy() if guess is None else needed(vector("guess", guess, self.model.nq)).copy()
 
-    def state(self, Q: ArrayLike, Qd: ArrayLike | None = None, Qdd: ArrayLike | None = None, *,
-              guess: ArrayLike | None = None, t: float = 0.0) -> EmbeddingState:
+    def state(
+        self,
+        Q: ArrayLike,
+        Qd: ArrayLike | None = None,
+        Qdd: ArrayLike | None = None,
+        *,
+        guess: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> EmbeddingState:
         """q, v and vdot of the whole tree, and E."""
         given, q, n = self._input(Q, Qd, Qdd, t=t), self._start(guess), self.model.nv
         v, a, E = np.zeros(n), np.zeros(n), np.zeros((n, self.nv))
         with self._call() as finish:
-            finish(_c.soa_embedding_state(self._pointer, self._work, given.pointer, numbers(q), numbers(v), numbers(a),
-                                          numbers(E)), "embedding state")
+            finish(
+                _c.soa_embedding_state(
+                    self._pointer, self._work, given.pointer, numbers(q), numbers(v), numbers(a), numbers(E)
+                ),
+                "embedding state",
+            )
         return EmbeddingState(q, v, a, E)
 
-    def terms(self, Q: ArrayLike, Qd: ArrayLike | None = None, *, wrenches: Sequence[Wrench] = (),
-              guess: ArrayLike | None = None, t: float = 0.0) -> EmbeddingTerms:
+    def terms(
+        self,
+        Q: ArrayLike,
+        Qd: ArrayLike | None = None,
+        *,
+        wrenches: Sequence[Wrench] = (),
+        guess: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> EmbeddingTerms:
         """H, C times Qd, and G together; H by one inverse dynamics of the tree for each column."""
         given, q, n = self._input(Q, Qd, wrenches=wrenches, t=t), self._start(guess), self.nv
         H, C, G = np.zeros((n, n)), np.zeros(n), np.zeros(n)
         with self._call() as finish:
-            finish(_c.soa_embedding_terms(self._pointer, self._work, given.pointer, numbers(q), numbers(H), numbers(C),
-                                          numbers(G)), "embedding terms")
+            finish(
+                _c.soa_embedding_terms(
+                    self._pointer, self._work, given.pointer, numbers(q), numbers(H), numbers(C), numbers(G)
+                ),
+                "embedding terms",
+            )
         return EmbeddingTerms(q, H, C, G)
 
     def U(self, Q: ArrayLike, *, guess: ArrayLike | None = None, t: float = 0.0) -> Array:
@@ -177,28 +227,52 @@ class Embedding:
         """Friction, centrifugal and Coriolis terms, already times Qd, (n,)."""
         return self.terms(Q, Qd, guess=guess, t=t).C
 
-    def G(self, Q: ArrayLike, *, wrenches: Sequence[Wrench] = (), guess: ArrayLike | None = None, t: float = 0.0) -> Array:
+    def G(
+        self, Q: ArrayLike, *, wrenches: Sequence[Wrench] = (), guess: ArrayLike | None = None, t: float = 0.0
+    ) -> Array:
         """Gravity, springs and external wrenches, (n,)."""
         return self.terms(Q, wrenches=wrenches, guess=guess, t=t).G
 
-    def id(self, Q: ArrayLike, Qd: ArrayLike | None = None, Qdd: ArrayLike | None = None, *,
-           wrenches: Sequence[Wrench] = (), guess: ArrayLike | None = None, t: float = 0.0) -> Array:
+    def id(
+        self,
+        Q: ArrayLike,
+        Qd: ArrayLike | None = None,
+        Qdd: ArrayLike | None = None,
+        *,
+        wrenches: Sequence[Wrench] = (),
+        guess: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> Array:
         """What the primary joints must do, (n,), for Qdd."""
         given, q, tau = self._input(Q, Qd, Qdd, None, wrenches, t), self._start(guess), np.zeros(self.nv)
         with self._call() as finish:
-            finish(_c.soa_embedding_id(self._pointer, self._work, given.pointer, numbers(q), numbers(tau)), "embedding id")
+            finish(
+                _c.soa_embedding_id(self._pointer, self._work, given.pointer, numbers(q), numbers(tau)), "embedding id"
+            )
         return tau
 
-    def fd(self, Q: ArrayLike, Qd: ArrayLike | None = None, tau: ArrayLike | None = None, *,
-           method: EmbeddingMethod = "columns", wrenches: Sequence[Wrench] = (), guess: ArrayLike | None = None,
-           t: float = 0.0) -> Array:
+    def fd(
+        self,
+        Q: ArrayLike,
+        Qd: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        method: EmbeddingMethod = "columns",
+        wrenches: Sequence[Wrench] = (),
+        guess: ArrayLike | None = None,
+        t: float = 0.0,
+    ) -> Array:
         """Qdd from tau on the primary joints: by "columns" of H, or by "sweeps" of articulated bodies."""
         if method not in METHODS:
             raise ValueError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
         given, q, Qdd = self._input(Q, Qd, None, tau, wrenches, t), self._start(guess), np.zeros(self.nv)
         with self._call() as finish:
-            finish(_c.soa_embedding_fd(self._pointer, self._work, METHODS.index(method), given.pointer, numbers(q),
-                                       numbers(Qdd)), "embedding fd")
+            finish(
+                _c.soa_embedding_fd(
+                    self._pointer, self._work, METHODS.index(method), given.pointer, numbers(q), numbers(Qdd)
+                ),
+                "embedding fd",
+            )
         return Qdd
 
     def __repr__(self) -> str:
@@ -217,7 +291,7 @@ class _Function:
         try:
             array = np.empty(self._nq, dtype=object)
             for i in range(self._nq):
-                array[i] = Taylor(q[i].c[:q[i].order + 1])
+                array[i] = Taylor(q[i].c[: q[i].order + 1])
             self._function(array)
             for i in range(self._nq):
                 struct = _struct(array[i])

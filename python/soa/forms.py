@@ -1,6 +1,8 @@
-"""The same dynamics in the papers' other forms: judges of `Model.aba` and `Model.rnea`, and forms that suit other machines.
+"""The same dynamics in the papers' other forms: judges of `Model.aba` and `Model.rnea`, and forms that suit other
+machines.
 
-`Model` has the short ones (`smoother`, `acceleration_parts`, `mass_r87`, `compliance`, `jjt`, `mass_factor_mul`, `nu_...`).
+`Model` has the short ones (`smoother`, `acceleration_parts`, `mass_r87`, `compliance`, `jjt`, `mass_factor_mul`,
+`nu_...`).
 
 >>> import numpy as np, soa
 >>> from soa import forms
@@ -45,15 +47,15 @@ def _raise(model: Model, status: int, body: int, what: str) -> None:
     raise error(status, f"{what}: {said}", body)
 
 
-# --- R87 ----------------------------------------------------------------------------------------------------------------
+# --- R87 ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class InverseSums:
     """What `inverse_sums` returns; the numbers are R87's equations.
 
-    x (24): forces through the joints, lambda_ (23): spatial accelerations with gravity as one of the base, (bodies, 6) each;
-    mass (28), (30); bias (31) with gravity and wrenches; tau (20) with friction and springs.
+    x (24): forces through the joints, lambda_ (23): spatial accelerations with gravity as one of the base, (bodies, 6)
+    each; mass (28), (30); bias (31) with gravity and wrenches; tau (20) with friction and springs.
     """
 
     x: Array
@@ -63,8 +65,9 @@ class InverseSums:
     tau: Array
 
 
-def inverse_sums(model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
-                 wrenches: Sequence[Wrench] = ()) -> InverseSums:
+def inverse_sums(
+    model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, wrenches: Sequence[Wrench] = ()
+) -> InverseSums:
     """R87 (23) to (31): inverse dynamics as closed sums over transition matrices, not by recursion; O(n depth)."""
     state, n, nv = State(model, q, v, a, None, wrenches), model.body_count, model.nv
     made = [np.zeros((n, 6)), np.zeros((n, 6)), np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)]
@@ -91,23 +94,39 @@ class BoundaryProblem:
     lambda_: Array
 
 
-def boundary_problem(model: Model, q: ArrayLike, v: ArrayLike | None = None, *, accelerations: ArrayLike | None = None,
-                     torques: ArrayLike | None = None, tip: str | int = 0, base_acceleration: ArrayLike | None = None,
-                     base_force: ArrayLike | None = None, tip_force: ArrayLike | None = None,
-                     tip_acceleration: ArrayLike | None = None, base_velocity: ArrayLike | None = None,
-                     base_inertia: ArrayLike | None = None, wrenches: Sequence[Wrench] = ()) -> BoundaryProblem:
+def boundary_problem(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    accelerations: ArrayLike | None = None,
+    torques: ArrayLike | None = None,
+    tip: str | int = 0,
+    base_acceleration: ArrayLike | None = None,
+    base_force: ArrayLike | None = None,
+    tip_force: ArrayLike | None = None,
+    tip_acceleration: ArrayLike | None = None,
+    base_velocity: ArrayLike | None = None,
+    base_inertia: ArrayLike | None = None,
+    wrenches: Sequence[Wrench] = (),
+) -> BoundaryProblem:
     """R87 (16) to (21): the two-point boundary problem, joint accelerations or torques given, the others asked for.
 
-    Of the four six-vectors at the ends two are given, the other two found.  Where only one or none is given, the base is at
-    rest (acceleration zero) or the tip free (force zero), whichever end has none.  Base vectors are in world axes at the world's
-    origin, where the base link is now; tip vectors in the tip frame's axes and origin; accelerations are spatial, without
-    gravity.  base_inertia: of the base link about its origin: m, m c (3), I xx yy zz xy xz yz.  tip 0: none.
+    Of the four six-vectors at the ends two are given, the other two found.  Where only one or none is given, the base
+    is at rest (acceleration zero) or the tip free (force zero), whichever end has none.  Base vectors are in world axes
+    at the world's origin, where the base link is now; tip vectors in the tip frame's axes and origin; accelerations are
+    spatial, without gravity.  base_inertia: of the base link about its origin: m, m c (3), I xx yy zz xy xz yz.  tip 0:
+    none.
     """
     if (accelerations is None) == (torques is None):
         raise ValueError("give accelerations or torques, one of them")
     nv, n = model.nv, model.body_count
-    ends = {"base_acceleration": base_acceleration, "base_force": base_force, "tip_force": tip_force,
-            "tip_acceleration": tip_acceleration}
+    ends = {
+        "base_acceleration": base_acceleration,
+        "base_force": base_force,
+        "tip_force": tip_force,
+        "tip_acceleration": tip_acceleration,
+    }
     given = {name: needed(vector(name, value, 6)) for name, value in ends.items() if value is not None}
     if len(given) > 2:
         raise ValueError(f"{', '.join(given)} are given, expected two of the four ends at most")
@@ -115,8 +134,12 @@ def boundary_problem(model: Model, q: ArrayLike, v: ArrayLike | None = None, *, 
         given["base_acceleration"] = np.zeros(6)
     if len(given) < 2:
         given["tip_force" if "tip_force" not in given else "base_acceleration"] = np.zeros(6)
-    bits = {"base_acceleration": _c.SOA_BASE_ACCELERATION, "base_force": _c.SOA_BASE_FORCE,
-            "tip_force": _c.SOA_TIP_FORCE, "tip_acceleration": _c.SOA_TIP_ACCELERATION}
+    bits = {
+        "base_acceleration": _c.SOA_BASE_ACCELERATION,
+        "base_force": _c.SOA_BASE_FORCE,
+        "tip_force": _c.SOA_TIP_FORCE,
+        "tip_acceleration": _c.SOA_TIP_ACCELERATION,
+    }
     struct = _c.soa_boundary()
     struct.given = sum(bits[name] for name in given)
     struct.torques, struct.tip = torques is not None, model.find_frame(tip)
@@ -131,21 +154,32 @@ def boundary_problem(model: Model, q: ArrayLike, v: ArrayLike | None = None, *, 
     known = needed(vector(name, accelerations if torques is None else torques, nv))
     found, x, lambda_ = np.zeros(nv), np.zeros((n, 6)), np.zeros((n, 6))
     with model._work() as work:
-        status = _c.soa_boundary_problem(model._pointer, work, state.pointer, numbers(known), byref(struct), numbers(found),
-                                         numbers(x), numbers(lambda_))
+        status = _c.soa_boundary_problem(
+            model._pointer,
+            work,
+            state.pointer,
+            numbers(known),
+            byref(struct),
+            numbers(found),
+            numbers(x),
+            numbers(lambda_),
+        )
         _raise(model, status, _c.soa_work_failed_body(work), "boundary_problem")
     moved, driven = (known.copy(), found) if torques is None else (found, known.copy())
     all_ends = {end: np.array(getattr(struct, end)[:]) for end in ends}
     return BoundaryProblem(accelerations=moved, torques=driven, x=x, lambda_=lambda_, **all_ends)
 
 
-def articulated_inertia(model: Model, q: ArrayLike, body: int, update: Update = "43",
-                        storage: Literal["full", "symmetric"] = "full") -> Array:
-    """The articulated inertia of a body, (6, 6) in its axes about its joint, by a way to update it; body 0: what the base feels.
+def articulated_inertia(
+    model: Model, q: ArrayLike, body: int, update: Update = "43", storage: Literal["full", "symmetric"] = "full"
+) -> Array:
+    """The articulated inertia of a body, (6, 6) in its axes about its joint, by a way to update it; body 0: what the
+    base feels.
 
-    update: R87's equation: "43" P+ = P - (P H') D^-1 (H P), both products formed; "43_u" with U = P H' formed once; "50"
-    (I - G H) P; "50_t" its transpose; "51" Joseph's form; "84" in 3 x 3 blocks; "composite_29", "composite_33": all joints
-    locked.  storage: "full" computes all 36 numbers, so that nothing keeps P symmetric; "symmetric" 21 of them.
+    update: R87's equation: "43" P+ = P - (P H') D^-1 (H P), both products formed; "43_u" with U = P H' formed once;
+    "50" (I - G H) P; "50_t" its transpose; "51" Joseph's form; "84" in 3 x 3 blocks; "composite_29", "composite_33":
+    all joints locked.  storage: "full" computes all 36 numbers, so that nothing keeps P symmetric; "symmetric" 21 of
+    them.
     """
     if update not in UPDATES:
         raise ValueError(f"update is {update!r}, expected one of {', '.join(UPDATES)}")
@@ -156,12 +190,14 @@ def articulated_inertia(model: Model, q: ArrayLike, body: int, update: Update = 
     qv, P = vector("q", q, model.nq), np.zeros((6, 6))
     kind = _c.SOA_STORAGE_FULL if storage == "full" else _c.SOA_STORAGE_SYMMETRIC
     with model._work() as work:
-        status = _c.soa_articulated_inertia(model._pointer, work, numbers(qv), UPDATES.index(update), kind, body, numbers(P))
+        status = _c.soa_articulated_inertia(
+            model._pointer, work, numbers(qv), UPDATES.index(update), kind, body, numbers(P)
+        )
         _raise(model, status, _c.soa_work_failed_body(work), "articulated_inertia")
     return P
 
 
-# --- J'J ----------------------------------------------------------------------------------------------------------------
+# --- J'J ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -191,7 +227,9 @@ def _with_tips(model: Model, function: Any, q: ArrayLike, tips: Tips, damping: f
     work = POINTER(_c.soa_tip_work)()
     check(_c.soa_tip_work_create(model._pointer, byref(work)))
     try:
-        status = function(model._pointer, work, numbers(qv), array, count, float(damping), *(numbers(one) for one in arrays))
+        status = function(
+            model._pointer, work, numbers(qv), array, count, float(damping), *(numbers(one) for one in arrays)
+        )
         _raise(model, status, _c.soa_tip_work_failed_body(work), function.__name__.removeprefix("soa_"))
     finally:
         _c.soa_tip_work_free(work)
@@ -218,16 +256,16 @@ def jtj_inverse(model: Model, q: ArrayLike, tips: Tips, damping: float = 0.0) ->
     return inverse
 
 
-# --- constraint forces of the joints --------------------------------------------------------------------------------------
+# --- constraint forces of the joints --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ConstraintForces:
     """What `fd_constraint_forces` and `fd_tridiagonal` return.
 
-    forces: the whole force through each joint, (bodies, 6), in the bodies' axes; beta: for each body the 6 - nv components that
-    the joint takes up itself; basis: for each body T, (6, 6 - nv), with orthonormal columns:
-    force = T @ beta + what the joint's torque makes.
+    forces: the whole force through each joint, (bodies, 6), in the bodies' axes; beta: for each body the 6 - nv
+    components that the joint takes up itself; basis: for each body T, (6, 6 - nv), with orthonormal columns: force = T
+    @ beta + what the joint's torque makes.
     """
 
     qdd: Array
@@ -236,8 +274,9 @@ class ConstraintForces:
     basis: tuple[Array, ...]
 
 
-def _constraint_forces(model: Model, function: Any, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None,
-                       wrenches: Sequence[Wrench]) -> ConstraintForces:
+def _constraint_forces(
+    model: Model, function: Any, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, wrenches: Sequence[Wrench]
+) -> ConstraintForces:
     state = State(model, q, v, None, tau, wrenches)
     size = _c.soa_fd_constraint_forces_size(model._pointer)
     memory = np.zeros(size // 8 + 1)
@@ -245,7 +284,9 @@ def _constraint_forces(model: Model, function: Any, q: ArrayLike, v: ArrayLike |
     free = [6 - (body.v.stop - body.v.start) for body in model.bodies]
     qdd, forces, beta = np.zeros(model.nv), np.zeros((model.body_count, 6)), np.zeros(sum(free))
     with model._work() as work:
-        status = function(model._pointer, work, address, size, state.pointer, numbers(qdd), numbers(forces), numbers(beta))
+        status = function(
+            model._pointer, work, address, size, state.pointer, numbers(qdd), numbers(forces), numbers(beta)
+        )
         _raise(model, status, _c.soa_work_failed_body(work), function.__name__.removeprefix("soa_"))
     bases = []
     for number, count in enumerate(free, start=1):
@@ -255,19 +296,29 @@ def _constraint_forces(model: Model, function: Any, q: ArrayLike, v: ArrayLike |
     return ConstraintForces(qdd, forces, tuple(np.split(beta, np.cumsum(free)[:-1])), tuple(bases))
 
 
-def fd_constraint_forces(model: Model, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None,
-                         wrenches: Sequence[Wrench] = ()) -> ConstraintForces:
+def fd_constraint_forces(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: Sequence[Wrench] = (),
+) -> ConstraintForces:
     """FO00 (27): forward dynamics with the joints' constraint forces as unknowns beside the accelerations; O(n)."""
     return _constraint_forces(model, _c.soa_fd_constraint_forces, q, v, tau, wrenches)
 
 
-def fd_tridiagonal(model: Model, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None,
-                   wrenches: Sequence[Wrench] = ()) -> ConstraintForces:
+def fd_tridiagonal(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: Sequence[Wrench] = (),
+) -> ConstraintForces:
     """FO00 (28): the constraint forces alone, from a block tridiagonal system; unbranched chains only; O(n)."""
     return _constraint_forces(model, _c.soa_fd_tridiagonal, q, v, tau, wrenches)
 
 
-# --- divide and conquer -------------------------------------------------------------------------------------------------
+# --- divide and conquer ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -301,12 +352,19 @@ class Divide:
         check(_c.soa_divide_create(model._pointer, grain, byref(self._pointer)), None, f"divide with grain {grain}")
         weakref.finalize(self, _free_divide, self._pointer, model).atexit = False
 
-    def fd(self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, wrenches: Sequence[Wrench] = (),
-           executor: concurrent.futures.Executor | Literal["openmp"] | None = None) -> Array:
+    def fd(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] = (),
+        executor: concurrent.futures.Executor | Literal["openmp"] | None = None,
+    ) -> Array:
         """The accelerations of `Model.aba`.
 
-        executor: who runs the segments of a level: None, one after the other; "openmp", the library's threads; or an executor
-        of threads of Python, which the C code lets run at the same time.  The answer has the same bits with all of them.
+        executor: who runs the segments of a level: None, one after the other; "openmp", the library's threads; or an
+        executor of threads of Python, which the C code lets run at the same time.  The answer has the same bits with
+        all of them.
         """
         state, qdd = State(self.model, q, v, None, tau, wrenches), np.zeros(self.model.nv)
         if executor is None:
@@ -361,6 +419,19 @@ def _free_divide(pointer: Any, _model: Model) -> None:
     _c.soa_divide_free(pointer)
 
 
-__all__ = ["BoundaryProblem", "ConstraintForces", "Divide", "DivideCount", "InverseSums", "Tip", "articulated_inertia",
-           "boundary_problem", "fd_constraint_forces", "fd_tridiagonal", "inverse_sums", "jtj", "jtj_inverse",
-           "jtj_inverse_mul"]
+__all__ = [
+    "BoundaryProblem",
+    "ConstraintForces",
+    "Divide",
+    "DivideCount",
+    "InverseSums",
+    "Tip",
+    "articulated_inertia",
+    "boundary_problem",
+    "fd_constraint_forces",
+    "fd_tridiagonal",
+    "inverse_sums",
+    "jtj",
+    "jtj_inverse",
+    "jtj_inverse_mul",
+]

@@ -1,7 +1,7 @@
 """Several arms holding one object: contacts beside a model that has the arms and the object as trees.
 
-Contact axes: z is the normal, into the object.  Forces are wrenches [n; f] of the arm *on the object* at the contact point, in
-world axes; arrays of forces have shape (contacts that are on, 6), in order of their numbers.
+Contact axes: z is the normal, into the object.  Forces are wrenches [n; f] of the arm *on the object* at the contact
+point, in world axes; arrays of forces have shape (contacts that are on, 6), in order of their numbers.
 
 >>> import numpy as np, soa
 >>> from soa.grasp import Contact, Grasp
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
     from .model import Model
 
 ContactType = Literal["rigid", "line", "soft_finger", "point", "sliding_face", "sliding_point", "own"]
-CONTACT_TYPES: tuple[ContactType, ...] = ("rigid", "line", "soft_finger", "point", "sliding_face", "sliding_point", "own")
+CONTACT_TYPES: tuple[ContactType, ...] = (
+    "rigid",
+    "line",
+    "soft_finger",
+    "point",
+    "sliding_face",
+    "sliding_point",
+    "own",
+)
 GraspMethod = Literal["auto", "general", "rccfd1", "rccfd2", "rccfd3", "loose", "woodbury"]
 METHODS: tuple[GraspMethod, ...] = ("auto", "general", "rccfd1", "rccfd2", "rccfd3", "loose", "woodbury")
 Event = Literal["holds", "breaks", "slips", "tips"]
@@ -48,13 +56,15 @@ Solver = Callable[[Array, Array, Array, list[Wrench]], ArrayLike]
 class Contact:
     """A contact between a frame of an arm and a frame of the object.
 
-    type: what is free: "rigid" nothing; "line" turning about x; "soft_finger" about x and y, one-sided; "point" about x, y, z;
-    "sliding_face" turning about z, sliding along x and y; "sliding_point" all but along z; "own" the rows of `free`, up to six
-    directions [w; v].  place_arm, place_object: the contact in the frames, 4 x 4 poses; None: at their origins.
+    type: what is free: "rigid" nothing; "line" turning about x; "soft_finger" about x and y, one-sided; "point" about
+    x, y, z; "sliding_face" turning about z, sliding along x and y; "sliding_point" all but along z; "own" the rows of
+    `free`, up to six directions [w; v].  place_arm, place_object: the contact in the frames, 4 x 4 poses; None: at
+    their origins.
 
-    one_sided (None: as the type has it): it holds only while pressed together.  Limits, infinite if not given: tangential
-    force <= friction * normal force, moment about the normal <= torsion (m) * normal force, moments across it <= patch (m) *
-    normal force.  Contact axes turn with the object, the point is that of the arm; with axes_on_arm the other way round.
+    one_sided (None: as the type has it): it holds only while pressed together.  Limits, infinite if not given:
+    tangential force <= friction * normal force, moment about the normal <= torsion (m) * normal force, moments across
+    it <= patch (m) * normal force.  Contact axes turn with the object, the point is that of the arm; with axes_on_arm
+    the other way round.
     """
 
     type: ContactType
@@ -72,7 +82,8 @@ class Contact:
 
 @dataclass(frozen=True)
 class ContactMotion:
-    """Contact coordinates: the turn from the arm's place to the object's as a quaternion w x y z, the shift, rates, and W.
+    """Contact coordinates: the turn from the arm's place to the object's as a quaternion w x y z, the shift, rates, and
+    W.
 
     `gap` and `rate` should be zero: what is left in position (m and rad) and in velocity.
     """
@@ -106,7 +117,9 @@ class GraspDynamics:
 
 @dataclass(frozen=True)
 class Compliance:
-    """Omega, (6 contacts, 6 contacts) in world axes, and its rank; `reduced_rank` of `reduced_rows` is that of T' Omega T."""
+    """Omega, (6 contacts, 6 contacts) in world axes, and its rank; `reduced_rank` of `reduced_rows` is that of T' Omega
+    T.
+    """
 
     Omega: Array
     rank: int
@@ -118,7 +131,9 @@ class Compliance:
 
 @dataclass(frozen=True)
 class ObjectState:
-    """What the arms' ends say of the object: velocity, classical acceleration, force at a frame, accelerations of the ends."""
+    """What the arms' ends say of the object: velocity, classical acceleration, force at a frame, accelerations of the
+    ends.
+    """
 
     V: Array
     alpha: Array
@@ -168,11 +183,13 @@ class Grasp:
         self._guard = Guard("Grasp")
         self._capacity = capacity
         self._pointer = POINTER(_c.soa_grasp)()
-        check(_c.soa_grasp_create(model._pointer, capacity, byref(self._pointer)), None, f"room for {capacity} contacts")
+        check(
+            _c.soa_grasp_create(model._pointer, capacity, byref(self._pointer)), None, f"room for {capacity} contacts"
+        )
         self._work = new_work(model)
         weakref.finalize(self, _release, self._pointer, self._work, model).atexit = False
 
-    # --- contacts -----------------------------------------------------------------------------------------------------
+    # --- contacts ---------------------------------------------------------------------------------------------------
 
     def add(self, contact: Contact) -> int:
         """Adds a contact, switched on, and returns its number; on a fault nothing changes."""
@@ -180,16 +197,20 @@ class Grasp:
             raise ValueError(f"type is {contact.type!r}, expected one of {', '.join(CONTACT_TYPES)}")
         if (contact.free is not None) != (contact.type == "own"):
             raise ValueError(f"free directions go with the type 'own' and no other, here it is {contact.type!r}")
-        struct = _c.soa_contact_default(CONTACT_TYPES.index(contact.type), self.model.find_frame(contact.arm),
-                                        self.model.find_frame(contact.object))
+        struct = _c.soa_contact_default(
+            CONTACT_TYPES.index(contact.type), self.model.find_frame(contact.arm), self.model.find_frame(contact.object)
+        )
         struct.place_arm, struct.place_object = frame_struct(contact.place_arm), frame_struct(contact.place_object)
         if contact.one_sided is not None:
             struct.one_sided = bool(contact.one_sided)
         struct.axes_on_arm = bool(contact.axes_on_arm)
         struct.friction, struct.torsion, struct.patch = contact.friction, contact.torsion, contact.patch
         if contact.free is not None:
-            rows = np.asarray(contact.free, dtype=np.float64).reshape(-1, 6) if np.size(contact.free) == 0 \
+            rows = (
+                np.asarray(contact.free, dtype=np.float64).reshape(-1, 6)
+                if np.size(contact.free) == 0
                 else np.atleast_2d(np.asarray(contact.free, dtype=np.float64))
+            )
             if rows.ndim != 2 or rows.shape[1] != 6 or rows.shape[0] > 6:
                 raise ValueError(f"free has shape {rows.shape}, expected up to 6 rows of 6 numbers")
             struct.free_count = rows.shape[0]
@@ -215,12 +236,21 @@ class Grasp:
         struct = _c.soa_contact_def()
         if _c.soa_grasp_get_contact(self._pointer, number, byref(struct)) != _c.SOA_OK:
             raise IndexError(f"there is no contact {number}; there are {self.numbers}")
-        free = np.array([row[:] for row in struct.free[:struct.free_count]]).reshape(-1, 6)
+        free = np.array([row[:] for row in struct.free[: struct.free_count]]).reshape(-1, 6)
         kind = CONTACT_TYPES[struct.type]
-        return Contact(kind, self.model.frame(struct.arm).name, self.model.frame(struct.object).name,
-                       frame_matrix(struct.place_arm), frame_matrix(struct.place_object), bool(struct.one_sided),
-                       struct.friction, struct.torsion, struct.patch, bool(struct.axes_on_arm),
-                       free if kind == "own" else None)
+        return Contact(
+            kind,
+            self.model.frame(struct.arm).name,
+            self.model.frame(struct.object).name,
+            frame_matrix(struct.place_arm),
+            frame_matrix(struct.place_object),
+            bool(struct.one_sided),
+            struct.friction,
+            struct.torsion,
+            struct.patch,
+            bool(struct.axes_on_arm),
+            free if kind == "own" else None,
+        )
 
     @property
     def numbers(self) -> list[int]:
@@ -245,21 +275,28 @@ class Grasp:
     def contact_range(self, number: int) -> tuple[int, slice]:
         """Where a contact is among those that are on (-1: off), and its numbers in W."""
         index, first, free = c_int(), c_int(), c_int()
-        check(_c.soa_grasp_contact_range(self._pointer, number, byref(index), byref(first), byref(free)), None,
-              f"contact {number}")
+        check(
+            _c.soa_grasp_contact_range(self._pointer, number, byref(index), byref(first), byref(free)),
+            None,
+            f"contact {number}",
+        )
         return index.value, slice(first.value, first.value + free.value) if free.value else slice(0, 0)
 
     def constrain(self, constraints: Constraints, number: int | None = None) -> list[int]:
-        """Adds the same contact (None: all) to a `Constraints`, for assembly and projection; returns the new numbers there."""
+        """Adds the same contact (None: all) to a `Constraints`, for assembly and projection; returns the new numbers
+        there.
+        """
         made = []
         for contact in self.numbers if number is None else [number]:
             defs = (_c.soa_constraint_def * 2)()
             count = c_int()
-            check(_c.soa_grasp_contact_constraints(self._pointer, contact, defs, byref(count)), None, f"contact {contact}")
+            check(
+                _c.soa_grasp_contact_constraints(self._pointer, contact, defs, byref(count)), None, f"contact {contact}"
+            )
             made += [constraints._add_struct(defs[i]) for i in range(count.value)]
         return made
 
-    # --- calls --------------------------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------------------------
 
     def _force(self, name: str, force: ArrayLike | None) -> Array | None:
         n = self.contact_count
@@ -274,20 +311,39 @@ class Grasp:
         qv, vv = vector("q", q, self.model.nq), vector("v", v, self.model.nv)
         out = _c.soa_contact_motion()
         with self._guard:
-            check(_c.soa_grasp_contact_motion(self._pointer, self._work, numbers(qv), numbers(vv), number, byref(out)), None,
-                  f"contact {number}")
-        return ContactMotion(np.array(out.theta[:]), np.array(out.theta_rate[:]), np.array(out.shift[:]),
-                             np.array(out.shift_rate[:]), np.array(out.W[:out.free]), out.gap, out.rate)
+            check(
+                _c.soa_grasp_contact_motion(self._pointer, self._work, numbers(qv), numbers(vv), number, byref(out)),
+                None,
+                f"contact {number}",
+            )
+        return ContactMotion(
+            np.array(out.theta[:]),
+            np.array(out.theta_rate[:]),
+            np.array(out.shift[:]),
+            np.array(out.shift_rate[:]),
+            np.array(out.W[: out.free]),
+            out.gap,
+            out.rate,
+        )
 
-    def fd(self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, *,
-           wrenches: Sequence[Wrench] = (), method: GraspMethod = "auto", rank_tolerance: float | None = None,
-           most_condition: float | None = None, consistency: float | None = None,
-           solver: Solver | None = None) -> GraspDynamics:
+    def fd(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        wrenches: Sequence[Wrench] = (),
+        method: GraspMethod = "auto",
+        rank_tolerance: float | None = None,
+        most_condition: float | None = None,
+        consistency: float | None = None,
+        solver: Solver | None = None,
+    ) -> GraspDynamics:
         """Forward dynamics of the arms with the object.
 
-        method: "general", four steps over any open-chain `solver` (None: `Model.aba`), RK88-II (4.9); "rccfd1" (6.11), "rccfd2"
-        (6.18), "rccfd3" (6.22), "loose" (b.9): O(n) and O(contacts^3); "woodbury": forces in O(contacts).  Limits:
-        rank_tolerance (1e-12), most_condition (1e11), consistency (1e-7) as in include/soa/grasp.h.
+        method: "general", four steps over any open-chain `solver` (None: `Model.aba`), RK88-II (4.9); "rccfd1" (6.11),
+        "rccfd2" (6.18), "rccfd3" (6.22), "loose" (b.9): O(n) and O(contacts^3); "woodbury": forces in O(contacts).
+        Limits: rank_tolerance (1e-12), most_condition (1e11), consistency (1e-7) as in include/soa/grasp.h.
         """
         if method not in METHODS:
             raise ValueError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
@@ -296,8 +352,11 @@ class Grasp:
         state = State(self.model, q, v, None, tau, wrenches)
         options = _c.soa_grasp_options_default()
         options.method = METHODS.index(method)
-        for name, given in (("rank_tolerance", rank_tolerance), ("most_condition", most_condition),
-                            ("consistency", consistency)):
+        for name, given in (
+            ("rank_tolerance", rank_tolerance),
+            ("most_condition", most_condition),
+            ("consistency", consistency),
+        ):
             if given is not None:
                 setattr(options, name, float(given))
         callback = None
@@ -307,11 +366,28 @@ class Grasp:
         report = _c.soa_grasp_report()
         with self._guard:
             qdd, force, W_rate = np.zeros(self.model.nv), np.zeros((self.contact_count, 6)), np.zeros(self.free_count)
-            status = _c.soa_grasp_fd(self._pointer, self._work, byref(options), state.pointer, numbers(qdd), numbers(force),
-                                     numbers(W_rate), byref(report))
+            status = _c.soa_grasp_fd(
+                self._pointer,
+                self._work,
+                byref(options),
+                state.pointer,
+                numbers(qdd),
+                numbers(force),
+                numbers(W_rate),
+                byref(report),
+            )
             self._guard.check(status, None, f"fd by {method}")
-        return GraspDynamics(qdd, force, W_rate, METHODS[report.method], report.rows, report.rank, bool(report.least_norm),
-                             report.condition, report.residual)
+        return GraspDynamics(
+            qdd,
+            force,
+            W_rate,
+            METHODS[report.method],
+            report.rows,
+            report.rank,
+            bool(report.least_norm),
+            report.condition,
+            report.residual,
+        )
 
     def compliance(self, q: ArrayLike) -> Compliance:
         """How the contact points accelerate under contact forces, RK88-II (3.1)."""
@@ -320,18 +396,42 @@ class Grasp:
         with self._guard:
             n = 6 * self.contact_count
             Omega = np.zeros((n, n))
-            check(_c.soa_grasp_compliance(self._pointer, self._work, numbers(qv), numbers(Omega), byref(full),
-                                          byref(reduced)), None, "compliance")
+            check(
+                _c.soa_grasp_compliance(
+                    self._pointer, self._work, numbers(qv), numbers(Omega), byref(full), byref(reduced)
+                ),
+                None,
+                "compliance",
+            )
         return Compliance(Omega, full.rank, full.condition, reduced.rows, reduced.rank, reduced.condition)
 
-    def object_state(self, frame: str | int, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
-                     force: ArrayLike | None = None) -> ObjectState:
-        """What the arms' ends say of the object at a frame of it, from q, v, accelerations and contact forces; world axes."""
+    def object_state(
+        self,
+        frame: str | int,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        force: ArrayLike | None = None,
+    ) -> ObjectState:
+        """What the arms' ends say of the object at a frame of it, from q, v, accelerations and contact forces; world
+        axes.
+        """
         state, out = State(self.model, q, v, a), _c.soa_grasp_object()
         with self._guard:
             f, alpha0 = self._force("force", force), np.zeros((self.contact_count, 6))
-            check(_c.soa_grasp_object_state(self._pointer, self._work, state.pointer, numbers(f), self.model.find_frame(frame),
-                                            byref(out), numbers(alpha0)), None, "object_state")
+            check(
+                _c.soa_grasp_object_state(
+                    self._pointer,
+                    self._work,
+                    state.pointer,
+                    numbers(f),
+                    self.model.find_frame(frame),
+                    byref(out),
+                    numbers(alpha0),
+                ),
+                None,
+                "object_state",
+            )
         return ObjectState(np.array(out.V[:]), np.array(out.alpha[:]), np.array(out.f[:]), alpha0)
 
     def impulse(self, q: ArrayLike, v: ArrayLike | None) -> GraspImpulse:
@@ -339,19 +439,28 @@ class Grasp:
         qv, vv, after = vector("q", q, self.model.nq), vector("v", v, self.model.nv), np.zeros(self.model.nv)
         with self._guard:
             impulse = np.zeros((self.contact_count, 6))
-            check(_c.soa_grasp_impulse(self._pointer, self._work, numbers(qv), numbers(vv), numbers(after),
-                                       numbers(impulse)), None, "impulse")
+            check(
+                _c.soa_grasp_impulse(
+                    self._pointer, self._work, numbers(qv), numbers(vv), numbers(after), numbers(impulse)
+                ),
+                None,
+                "impulse",
+            )
         return GraspImpulse(after, impulse)
 
-    # --- loads --------------------------------------------------------------------------------------------------------
+    # --- loads ------------------------------------------------------------------------------------------------------
 
     def map(self, q: ArrayLike, frame: str | int) -> Array:
-        """A*, (6, 6 contacts): the wrench on the object at the origin of a frame of it is A* times the contact forces."""
+        """A*, (6, 6 contacts): the wrench on the object at the origin of a frame of it is A* times the contact forces.
+        """
         qv = vector("q", q, self.model.nq)
         with self._guard:
             result = np.zeros((6, 6 * self.contact_count))
-            check(_c.soa_grasp_map(self._pointer, self._work, numbers(qv), self.model.find_frame(frame), numbers(result)),
-                  None, "map")
+            check(
+                _c.soa_grasp_map(self._pointer, self._work, numbers(qv), self.model.find_frame(frame), numbers(result)),
+                None,
+                "map",
+            )
         return result
 
     def internal_basis(self, q: ArrayLike, frame: str | int) -> InternalForces:
@@ -361,17 +470,39 @@ class Grasp:
         with self._guard:
             n = self.contact_count
             basis = np.zeros((6 * n, n, 6))
-            check(_c.soa_grasp_internal_basis(self._pointer, self._work, numbers(qv), self.model.find_frame(frame),
-                                              numbers(basis), byref(count), byref(rank)), None, "internal_basis")
-        return InternalForces(basis[:count.value].copy(), rank.value)
+            check(
+                _c.soa_grasp_internal_basis(
+                    self._pointer,
+                    self._work,
+                    numbers(qv),
+                    self.model.find_frame(frame),
+                    numbers(basis),
+                    byref(count),
+                    byref(rank),
+                ),
+                None,
+                "internal_basis",
+            )
+        return InternalForces(basis[: count.value].copy(), rank.value)
 
     def distribute(self, q: ArrayLike, frame: str | int, wrench: ArrayLike, squeeze: ArrayLike | None = None) -> Array:
         """Contact forces of least norm that give the object this wrench, plus the internal part of `squeeze`."""
         qv, wv = vector("q", q, self.model.nq), vector("wrench", wrench, 6)
         with self._guard:
             s, force = self._force("squeeze", squeeze), np.zeros((self.contact_count, 6))
-            check(_c.soa_grasp_distribute(self._pointer, self._work, numbers(qv), self.model.find_frame(frame), numbers(wv),
-                                          numbers(s), numbers(force)), None, "distribute")
+            check(
+                _c.soa_grasp_distribute(
+                    self._pointer,
+                    self._work,
+                    numbers(qv),
+                    self.model.find_frame(frame),
+                    numbers(wv),
+                    numbers(s),
+                    numbers(force),
+                ),
+                None,
+                "distribute",
+            )
         return force
 
     def internal_force(self, q: ArrayLike, frame: str | int, force: ArrayLike) -> Array:
@@ -379,8 +510,13 @@ class Grasp:
         qv = vector("q", q, self.model.nq)
         with self._guard:
             f, squeeze = needed(self._force("force", force)), np.zeros((self.contact_count, 6))
-            check(_c.soa_grasp_internal_force(self._pointer, self._work, numbers(qv), self.model.find_frame(frame),
-                                              numbers(f), numbers(squeeze)), None, "internal_force")
+            check(
+                _c.soa_grasp_internal_force(
+                    self._pointer, self._work, numbers(qv), self.model.find_frame(frame), numbers(f), numbers(squeeze)
+                ),
+                None,
+                "internal_force",
+            )
         return squeeze
 
     def check(self, q: ArrayLike, force: ArrayLike) -> list[ContactCheck]:
@@ -389,9 +525,15 @@ class Grasp:
         with self._guard:
             f, n = needed(self._force("force", force)), self.contact_count
             checks = (_c.soa_contact_check * max(1, n))()
-            check(_c.soa_grasp_check_contacts(self._pointer, self._work, numbers(qv), numbers(f), checks, None), None, "check")
-        return [ContactCheck(EVENTS[one.event], one.normal, one.tangential, one.torsion, one.tilt, one.margin)
-                for one in checks[:n]]
+            check(
+                _c.soa_grasp_check_contacts(self._pointer, self._work, numbers(qv), numbers(f), checks, None),
+                None,
+                "check",
+            )
+        return [
+            ContactCheck(EVENTS[one.event], one.normal, one.tangential, one.torsion, one.tilt, one.margin)
+            for one in checks[:n]
+        ]
 
     def __repr__(self) -> str:
         return f"<soa.Grasp of '{self.model.name}': {self.contact_count} of {len(self)} contacts on>"
@@ -428,5 +570,14 @@ def _release(grasp: Any, work: Any, *_kept: object) -> None:
     release((_c.soa_grasp_free, grasp), (_c.soa_work_free, work))
 
 
-__all__ = ["Compliance", "Contact", "ContactCheck", "ContactMotion", "Grasp", "GraspDynamics", "GraspImpulse",
-           "InternalForces", "ObjectState"]
+__all__ = [
+    "Compliance",
+    "Contact",
+    "ContactCheck",
+    "ContactMotion",
+    "Grasp",
+    "GraspDynamics",
+    "GraspImpulse",
+    "InternalForces",
+    "ObjectState",
+]

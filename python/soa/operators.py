@@ -1,7 +1,8 @@
 """The spatial operator algebra: operators as Python objects, which run as O(n) sweeps or become matrices.
 
-All operators and vectors of the papers are attributes of this module: `phi`, `psi`, `H`, `M`, `P`, `D`, `G`, `K`, `Mass`,
-`T`, `thd`, `thdd`, ...; `leaves()` lists them with their meaning.  `@` is the product, `.T` the adjoint, `.inv()` the inverse:
+All operators and vectors of the papers are attributes of this module: `phi`, `psi`, `H`, `M`, `P`, `D`, `G`, `K`,
+`Mass`, `T`, `thd`, `thdd`, ...; `leaves()` lists them with their meaning.  `@` is the product, `.T` the adjoint,
+`.inv()` the inverse:
 
 >>> import soa
 >>> from soa.operators import D, H, I, K, Mass, identity, phi
@@ -15,9 +16,9 @@ True
 >>> identity(f"{Mass} = {mass}").proved
 True
 
-In this module `a` is the papers' vector of bias accelerations, `b` that of bias forces, `g` gravity; `thdd` is the vector of
-joint accelerations.  A model with loops is its spanning tree here.  Expressions, machines and proofs may be used from any
-number of threads; they take turns.
+In this module `a` is the papers' vector of bias accelerations, `b` that of bias forces, `g` gravity; `thdd` is the
+vector of joint accelerations.  A model with loops is its spanning tree here.  Expressions, machines and proofs may be
+used from any number of threads; they take turns.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from .model import Model
 
     def __getattr__(name: str) -> Expr: ...
+
 
 Space = Literal["one", "joint", "link", "edge", "tip", "base"]
 SPACES: tuple[Space, ...] = ("one", "joint", "link", "edge", "tip", "base")
@@ -113,7 +115,7 @@ class Expr:
         weakref.finalize(made, _free, pointer).atexit = False
         return made
 
-    # --- building -----------------------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------------------------
 
     def __matmul__(self, other: Expr | AnyIdentity) -> Expr:
         if isinstance(other, AnyIdentity):
@@ -121,8 +123,10 @@ class Expr:
         if not isinstance(other, Expr):
             return NotImplemented
         with _lock:
-            return Expr._adopt(_c.soa_expr_product(self._pointer, other._pointer),
-                               f"{self} @ {other}: the right factor gives {other.codomain}, the left one takes {self.domain}")
+            return Expr._adopt(
+                _c.soa_expr_product(self._pointer, other._pointer),
+                f"{self} @ {other}: the right factor gives {other.codomain}, the left one takes {self.domain}",
+            )
 
     def _sum(self, other: Expr | AnyIdentity, function: Any, sign: str) -> Expr:
         if isinstance(other, AnyIdentity):
@@ -130,8 +134,11 @@ class Expr:
         if not isinstance(other, Expr):
             return NotImplemented
         with _lock:
-            return Expr._adopt(function(self._pointer, other._pointer), f"{self} {sign} {other}: the first maps "
-                               f"{self.domain} to {self.codomain}, the second {other.domain} to {other.codomain}")
+            return Expr._adopt(
+                function(self._pointer, other._pointer),
+                f"{self} {sign} {other}: the first maps "
+                f"{self.domain} to {self.codomain}, the second {other.domain} to {other.codomain}",
+            )
 
     def __add__(self, other: Expr | AnyIdentity) -> Expr:
         return self._sum(other, _c.soa_expr_sum, "+")
@@ -169,10 +176,11 @@ class Expr:
     def inv(self) -> Expr:
         """The inverse.  Whether it exists shows when it is computed."""
         with _lock:
-            return Expr._adopt(_c.soa_expr_inverse(self._pointer),
-                               f"inverse of {self}: it maps {self.domain} to {self.codomain}")
+            return Expr._adopt(
+                _c.soa_expr_inverse(self._pointer), f"inverse of {self}: it maps {self.domain} to {self.codomain}"
+            )
 
-    # --- looking inside -----------------------------------------------------------------------------------------------
+    # --- looking inside ---------------------------------------------------------------------------------------------
 
     @property
     def domain(self) -> str:
@@ -212,7 +220,8 @@ class Expr:
 
     @property
     def parts(self) -> list[Expr]:
-        """The factors of a product, terms of a sum, or what a multiple, adjoint or inverse is made of, as expressions."""
+        """The factors of a product, terms of a sum, or what a multiple, adjoint or inverse is made of, as expressions.
+        """
         made = []
         with _lock:
             for index in range(_info(self._pointer).count):
@@ -254,7 +263,7 @@ class Expr:
     def __hash__(self) -> int:
         return hash(self._key())
 
-    # --- rewriting ----------------------------------------------------------------------------------------------------
+    # --- rewriting --------------------------------------------------------------------------------------------------
 
     def _improved(self, bound: int) -> tuple[Expr, list[tuple[str, str]]]:
         steps: list[tuple[str, str]] = []
@@ -277,7 +286,7 @@ class Expr:
         """How `improve` gets there: each form with the rule that leads to it; the first is the start."""
         return self._improved(most_forms)[1]
 
-    # --- running ------------------------------------------------------------------------------------------------------
+    # --- running ----------------------------------------------------------------------------------------------------
 
     def explain(self, model: Model, tips: Sequence[str | int] | None = None) -> str:
         """The sweeps that compute it, as the papers print recursions.
@@ -286,12 +295,19 @@ class Expr:
         """
         return Machine(model, tips)._explain(_applied(self, scalar=False))
 
-    def count(self, model: Model, tips: Sequence[str | int] | None = None, *, axes: Axes = "body", by_matrix: bool = False,
-              generic: bool = False) -> Count:
+    def count(
+        self,
+        model: Model,
+        tips: Sequence[str | int] | None = None,
+        *,
+        axes: Axes = "body",
+        by_matrix: bool = False,
+        generic: bool = False,
+    ) -> Count:
         """Operations of one evaluation with known zeros and constants removed; an operator is applied to T or f0.
 
-        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix; with generic=True numbers of
-        the model that happen to be 1 count as any number.
+        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix; with generic=True
+        numbers of the model that happen to be 1 count as any number.
 
         >>> import soa
         >>> soa.operators.form("FD3").count(soa.Model.open("arm7")).multiplications > 0
@@ -299,8 +315,15 @@ class Expr:
         """
         return Machine(model, tips)._count(_applied(self, scalar=True), axes, by_matrix, generic)
 
-    def emit_c(self, model: Model, name: str = "soa_op", tips: Sequence[str | int] | None = None, *, axes: Axes = "body",
-               by_matrix: bool = False) -> str:
+    def emit_c(
+        self,
+        model: Model,
+        name: str = "soa_op",
+        tips: Sequence[str | int] | None = None,
+        *,
+        axes: Axes = "body",
+        by_matrix: bool = False,
+    ) -> str:
         """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text."""
         return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
 
@@ -371,7 +394,9 @@ class Operations:
 
 @dataclass(frozen=True)
 class Count(Operations):
-    """What `Expr.count` returns: all operations, those of each body (in the bodies' order) and of each part of the work."""
+    """What `Expr.count` returns: all operations, those of each body (in the bodies' order) and of each part of the
+    work.
+    """
 
     bodies: tuple[Operations, ...] = ()
     parts: dict[str, Operations] = field(default_factory=dict)
@@ -395,13 +420,28 @@ def _callers(pointer: Any) -> set[tuple[str, int, int]]:
     return found
 
 
-# --- LaTeX --------------------------------------------------------------------------------------------------------------
+# --- LaTeX ----------------------------------------------------------------------------------------------------------
 
 _LATEX = {
-    "phi": r"\phi", "psi": r"\psi", "phit": r"\tilde\phi", "psit": r"\tilde\psi", "Phi": r"\Phi", "Psi": r"\Psi",
-    "Delta_phi": r"\Delta_\phi", "Delta_psi": r"\Delta_\psi", "E_phi": r"\mathcal{E}_\phi", "E_psi": r"\mathcal{E}_\psi",
-    "inv(D)": r"D^{-1}", "Mass": r"\mathcal{M}", "Mc": "M_c", "Jr": "J_r", "thd": r"\dot\theta", "thdd": r"\ddot\theta",
-    "f0": "f(0)", "alpha": r"\alpha", "Inc": r"\mathrm{Inc}",
+    "phi": r"\phi",
+    "psi": r"\psi",
+    "phit": r"\tilde\phi",
+    "psit": r"\tilde\psi",
+    "Phi": r"\Phi",
+    "Psi": r"\Psi",
+    "Delta_phi": r"\Delta_\phi",
+    "Delta_psi": r"\Delta_\psi",
+    "E_phi": r"\mathcal{E}_\phi",
+    "E_psi": r"\mathcal{E}_\psi",
+    "inv(D)": r"D^{-1}",
+    "Mass": r"\mathcal{M}",
+    "Mc": "M_c",
+    "Jr": "J_r",
+    "thd": r"\dot\theta",
+    "thdd": r"\ddot\theta",
+    "f0": "f(0)",
+    "alpha": r"\alpha",
+    "Inc": r"\mathrm{Inc}",
 }
 _SUM, _PRODUCT, _POWER = 0, 1, 2  # how tightly the surroundings bind
 
@@ -425,7 +465,10 @@ def _latex(pointer: Any, around: int) -> str:
             term = _latex(part, _PRODUCT if made else _SUM)
             made += term if not made else f" - {term[1:]}" if term.startswith("-") else f" + {term}"
     elif info.kind == _c.SOA_EXPR_PRODUCT:
-        made, binds = " ".join(_latex(part, _PRODUCT + (info.count > 1 and _needs_brackets(part))) for part in parts), _PRODUCT
+        made, binds = (
+            " ".join(_latex(part, _PRODUCT + (info.count > 1 and _needs_brackets(part))) for part in parts),
+            _PRODUCT,
+        )
     elif info.kind == _c.SOA_EXPR_SCALE:
         inside = _latex(parts[0], _PRODUCT)
         factor = {1.0: "", -1.0: "-"}.get(info.factor, f"{info.factor:.15g} ")
@@ -448,7 +491,8 @@ def _needs_brackets(pointer: Any) -> bool:
     return bool(info.kind == _c.SOA_EXPR_SCALE)
 
 
-# --- making expressions -------------------------------------------------------------------------------------------------
+# --- making expressions ---------------------------------------------------------------------------------------------
+
 
 def _message(status: int, message: Any, what: str) -> None:
     if status != _c.SOA_OK:
@@ -461,7 +505,8 @@ def _message(status: int, message: Any, what: str) -> None:
 def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
     """An expression from text, as the papers write it: products by juxtaposition, `'` the adjoint, `inv()` the inverse.
 
-    variables: vectors of yours by name with their space; a pair of spaces (from, to), "tip" or "base" each: an operator.
+    variables: vectors of yours by name with their space; a pair of spaces (from, to), "tip" or "base" each: an
+    operator.
 
     >>> from soa.operators import parse
     >>> parse("H phi x", {"x": "link"})
@@ -484,8 +529,13 @@ def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = 
     pointer = POINTER(_c.soa_expr)()
     message = create_string_buffer(_ROOM)
     with _lock:
-        _message(_c.soa_expr_parse(expression.encode(), array if names else None, len(names), byref(pointer), message, _ROOM),
-                 message, expression)
+        _message(
+            _c.soa_expr_parse(
+                expression.encode(), array if names else None, len(names), byref(pointer), message, _ROOM
+            ),
+            message,
+            expression,
+        )
         return Expr._adopt(pointer)
 
 
@@ -527,7 +577,9 @@ def variable(name: str, space: str, source: str = "one") -> Expr:
             pointer = _c.soa_expr_variable(name.encode(), _space(space))
         else:
             pointer = _c.soa_expr_operator(name.encode(), _space(source), _space(space))
-        return Expr._adopt(pointer, f"a variable {name!r} from {source} to {space}: operators map tip or base to tip or base")
+        return Expr._adopt(
+            pointer, f"a variable {name!r} from {source} to {space}: operators map tip or base to tip or base"
+        )
 
 
 _LONGEST_NAME = 31
@@ -535,8 +587,10 @@ _LONGEST_NAME = 31
 
 def _check_name(name: str) -> None:
     if not (name.isidentifier() and name.isascii() and len(name) <= _LONGEST_NAME):
-        raise InputError(f"a variable {name!r}: names have letters, digits and _, no digit first, at most {_LONGEST_NAME}",
-                         "SOA_E_NAME")
+        raise InputError(
+            f"a variable {name!r}: names have letters, digits and _, no digit first, at most {_LONGEST_NAME}",
+            "SOA_E_NAME",
+        )
     if name in _leaf_names() or name == "inv":
         raise InputError(f"a variable {name!r}: this is a name of the algebra", "SOA_E_NAME")
 
@@ -586,7 +640,7 @@ def _applied(expression: Expr, scalar: bool) -> Expr:
     return expression @ variable("x", expression.domain)
 
 
-# --- running ------------------------------------------------------------------------------------------------------------
+# --- running --------------------------------------------------------------------------------------------------------
 
 _MOST_PLANS = 64
 
@@ -594,8 +648,8 @@ _MOST_PLANS = 64
 class Machine:
     """A model with the frames of its tips, at which expressions are evaluated.
 
-    tips: frames by name or number; None: the link of the last joint.  Models with exact rotors or mimic joints are refused:
-    open them with `ideal=True`.
+    tips: frames by name or number; None: the link of the last joint.  Models with exact rotors or mimic joints are
+    refused: open them with `ideal=True`.
 
     >>> import numpy as np, soa
     >>> from soa.operators import Machine, form
@@ -619,7 +673,9 @@ class Machine:
         report = new_report()
         array = (c_int * max(1, len(numbers_)))(*numbers_)
         with _lock:
-            check(_c.soa_machine_create(model._pointer, array, len(numbers_), byref(self._pointer), byref(report)), report)
+            check(
+                _c.soa_machine_create(model._pointer, array, len(numbers_), byref(self._pointer), byref(report)), report
+            )
         weakref.finalize(self, _release_machine, self._pointer, self._plans, model).atexit = False
 
     def size(self, space: Space) -> int:
@@ -631,7 +687,9 @@ class Machine:
 
     @property
     def condition(self) -> float:
-        """The largest condition number (1-norm) of what the last evaluation inverted, D and known inverses aside; 1: nothing."""
+        """The largest condition number (1-norm) of what the last evaluation inverted, D and known inverses aside; 1:
+        nothing.
+        """
         return float(_c.soa_machine_condition(self._pointer))
 
     @property
@@ -639,27 +697,55 @@ class Machine:
         """Why the last evaluation failed: which inverse, which joint; empty where it did not."""
         return text(_c.soa_machine_failure(self._pointer))
 
-    def evaluate(self, expr: str | Expr, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None,
-                 tau: ArrayLike | None = None, f0: ArrayLike | None = None, wrenches: Sequence[Wrench] = (),
-                 **vectors: ArrayLike) -> Array:
-        """The value of an expression at a state: a vector by planned O(n) sweeps, an operator as its dense matrix, O(n^3).
+    def evaluate(
+        self,
+        expr: str | Expr,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        f0: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] = (),
+        **vectors: ArrayLike,
+    ) -> Array:
+        """The value of an expression at a state: a vector by planned O(n) sweeps, an operator as its dense matrix,
+        O(n^3).
 
-        q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0` has six
-        numbers a tip, on the environment, in the tips' axes.  `vectors` are the values of variables, matrices for operators.
-        In an expression given as text each variable lies in the first space, of joint, tip, link, edge, base, that has the
-        size of its value and makes sense there.  `dense` computes vectors by matrices, too.
+        q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0`
+        has six numbers a tip, on the environment, in the tips' axes.  `vectors` are the values of variables, matrices
+        for operators. In an expression given as text each variable lies in the first space, of joint, tip, link, edge,
+        base, that has the size of its value and makes sense there.  `dense` computes vectors by matrices, too.
         """
         return self._evaluate(expr, False, q, v, a, tau, f0, wrenches, vectors)
 
-    def dense(self, expr: str | Expr, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None,
-              tau: ArrayLike | None = None, f0: ArrayLike | None = None, wrenches: Sequence[Wrench] = (),
-              **vectors: ArrayLike) -> Array:
-        """As `evaluate`, by dense arithmetic from the definitions alone: shares nothing with the sweeps, takes any inverse."""
+    def dense(
+        self,
+        expr: str | Expr,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        f0: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] = (),
+        **vectors: ArrayLike,
+    ) -> Array:
+        """As `evaluate`, by dense arithmetic from the definitions alone: shares nothing with the sweeps, takes any
+        inverse.
+        """
         return self._evaluate(expr, True, q, v, a, tau, f0, wrenches, vectors)
 
-    def _evaluate(self, expr: str | Expr, dense: bool, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None,
-                  tau: ArrayLike | None, f0: ArrayLike | None, wrenches: Sequence[Wrench],
-                  vectors: dict[str, ArrayLike]) -> Array:
+    def _evaluate(
+        self,
+        expr: str | Expr,
+        dense: bool,
+        q: ArrayLike | None,
+        v: ArrayLike | None,
+        a: ArrayLike | None,
+        tau: ArrayLike | None,
+        f0: ArrayLike | None,
+        wrenches: Sequence[Wrench],
+        vectors: dict[str, ArrayLike],
+    ) -> Array:
         expression = self._parse(expr, vectors) if isinstance(expr, str) else expr
         with _lock:
             self._set_state(q, v, a, tau, f0, wrenches)
@@ -696,16 +782,31 @@ class Machine:
         assert first is not None
         raise first
 
-    def _set_state(self, q: ArrayLike | None, v: ArrayLike | None, a: ArrayLike | None, tau: ArrayLike | None,
-                   f0: ArrayLike | None, wrenches: Sequence[Wrench]) -> None:
+    def _set_state(
+        self,
+        q: ArrayLike | None,
+        v: ArrayLike | None,
+        a: ArrayLike | None,
+        tau: ArrayLike | None,
+        f0: ArrayLike | None,
+        wrenches: Sequence[Wrench],
+    ) -> None:
         from .model import wrench_array
 
         model = self.model
-        given = [vector("q", q, model.nq), vector("v", v, model.nv), vector("a", a, model.nv), vector("tau", tau, model.nv),
-                 None if f0 is None else vector("f0", np.ravel(f0), self.size("tip"))]
+        given = [
+            vector("q", q, model.nq),
+            vector("v", v, model.nv),
+            vector("a", a, model.nv),
+            vector("tau", tau, model.nv),
+            None if f0 is None else vector("f0", np.ravel(f0), self.size("tip")),
+        ]
         array = wrench_array(model, wrenches)
-        check(_c.soa_machine_set_state(self._pointer, *(numbers(one) for one in given), array, len(wrenches)), None,
-              "state of the machine")
+        check(
+            _c.soa_machine_set_state(self._pointer, *(numbers(one) for one in given), array, len(wrenches)),
+            None,
+            "state of the machine",
+        )
 
     def _set_variables(self, expression: Expr, vectors: dict[str, ArrayLike]) -> None:
         wanted = expression.variables()
@@ -724,7 +825,9 @@ class Machine:
             if source == "one":
                 status = _c.soa_machine_set_vector(self._pointer, name.encode(), _space(to), numbers(value))
             else:
-                status = _c.soa_machine_set_matrix(self._pointer, name.encode(), _space(source), _space(to), numbers(value))
+                status = _c.soa_machine_set_matrix(
+                    self._pointer, name.encode(), _space(source), _space(to), numbers(value)
+                )
             check(status, None, f"variable {name}")
 
     def _plan(self, expression: Expr) -> Any:
@@ -734,8 +837,11 @@ class Machine:
                 _c.soa_plan_free(self._plans.pop(next(iter(self._plans))))
             plan = POINTER(_c.soa_plan)()
             message = create_string_buffer(_ROOM)
-            _message(_c.soa_plan_create(self._pointer, expression._pointer, byref(plan), message, _ROOM), message,
-                     str(expression))
+            _message(
+                _c.soa_plan_create(self._pointer, expression._pointer, byref(plan), message, _ROOM),
+                message,
+                str(expression),
+            )
             self._plans[expression] = plan
         return plan
 
@@ -756,8 +862,13 @@ class Machine:
         options = _c.soa_scalar_graph_options(_axes(axes), bool(by_matrix), bool(generic))
         graph = POINTER(_c.soa_scalar_graph)()
         message = create_string_buffer(_ROOM)
-        _message(_c.soa_scalar_graph_create(self._pointer, expression._pointer, byref(options), byref(graph), message, _ROOM),
-                 message, str(expression))
+        _message(
+            _c.soa_scalar_graph_create(
+                self._pointer, expression._pointer, byref(options), byref(graph), message, _ROOM
+            ),
+            message,
+            str(expression),
+        )
         return graph
 
     def _count(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Count:
@@ -813,7 +924,7 @@ def _release_machine(pointer: Any, plans: dict[Expr, Any], _model: Model) -> Non
         _c.soa_machine_free(pointer)
 
 
-# --- identities ---------------------------------------------------------------------------------------------------------
+# --- identities -----------------------------------------------------------------------------------------------------
 
 # Inverses up to this condition number are accurate to five digits or more; beyond it a difference proves nothing.
 _MOST_CONDITION = 1e9
@@ -843,9 +954,9 @@ class Trial:
 class Identity:
     """What `identity` found out.
 
-    `holds` is None where no machine has both sides; `steps` is the proof, each form of left - right with the rule that led to
-    it; `residual` the largest difference, relative to the sides' size, on `tried` machines; `skipped` machines where a side
-    does not exist, with the reason.
+    `holds` is None where no machine has both sides; `steps` is the proof, each form of left - right with the rule that
+    led to it; `residual` the largest difference, relative to the sides' size, on `tried` machines; `skipped` machines
+    where a side does not exist, with the reason.
     """
 
     left: Expr
@@ -863,15 +974,19 @@ class Identity:
 
     def __str__(self) -> str:
         if self.holds is None:
-            said = "not settled: " + ("equal by rewriting" if self.proved else "no proof") + ", no machine has both sides"
+            said = (
+                "not settled: " + ("equal by rewriting" if self.proved else "no proof") + ", no machine has both sides"
+            )
         elif self.counter_example is not None:
             said = f"false: on {self.counter_example.machine} the sides differ by {self.residual:.2g} of their size"
         else:
             how = "proved by rewriting" if self.proved else "not proved, but tested"
             said = f"true: {how}; largest residual {self.residual:.1e} on {self.tried} machines"
         if self.skipped:
-            said += f"; skipped {len(self.skipped)} machines, where a side is undefined; first {self.skipped[0][0]}: " \
-                    f"{self.skipped[0][1]}"
+            said += (
+                f"; skipped {len(self.skipped)} machines, where a side is undefined; first {self.skipped[0][0]}: "
+                f"{self.skipped[0][1]}"
+            )
         return said
 
 
@@ -881,7 +996,9 @@ def _equation(equation: str | tuple[Expr, Expr]) -> tuple[Expr, Expr]:
     left, right = POINTER(_c.soa_expr)(), POINTER(_c.soa_expr)()
     message = create_string_buffer(_ROOM)
     with _lock:
-        _message(_c.soa_expr_parse_equation(equation.encode(), byref(left), byref(right), message, _ROOM), message, equation)
+        _message(
+            _c.soa_expr_parse_equation(equation.encode(), byref(left), byref(right), message, _ROOM), message, equation
+        )
         return Expr._adopt(left), Expr._adopt(right)
 
 
@@ -902,8 +1019,11 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
     try:
         machine = Machine(model, [model.body(body).link for body in bodies])
         draw = {name: rng.uniform(-1, 1, model.nv) for name in ("v", "a", "tau")}
-        state = {"q": model.integrate(model.neutral(), rng.uniform(-1, 1, model.nv), 1.0), **draw,
-                 "f0": rng.uniform(-1, 1, 6 * count)}
+        state = {
+            "q": model.integrate(model.neutral(), rng.uniform(-1, 1, model.nv), 1.0),
+            **draw,
+            "f0": rng.uniform(-1, 1, 6 * count),
+        }
         sides, condition = [], 1.0
         for side in (left, right):
             sides.append(machine.dense(side, **state))
@@ -911,19 +1031,22 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
     except SoaError as problem:
         return str(problem)
     if not condition <= _MOST_CONDITION:
-        return (f"an inverse is too close to singular to compare (condition {condition:.1e}, "
-                f"limit {_MOST_CONDITION:.0e})")
+        return (
+            f"an inverse is too close to singular to compare (condition {condition:.1e}, limit {_MOST_CONDITION:.0e})"
+        )
     size = max(_LEAST_SIZE, *(float(np.abs(side).max(initial=0)) for side in sides))
     apart = float(np.abs(sides[0] - sides[1]).max(initial=0)) / size
     return Trial(name, model, tuple(machine.tips), state, sides[0], sides[1], apart, condition)
 
 
-def identity(equation: str | tuple[Expr, Expr], machines: Sequence[str | Model] | None = None, trials: int = 20,
-             seed: int = 0) -> Identity:
+def identity(
+    equation: str | tuple[Expr, Expr], machines: Sequence[str | Model] | None = None, trials: int = 20, seed: int = 0
+) -> Identity:
     """Is `"LEFT = RIGHT"` true for every machine?  By proof, then by trial with dense matrices at random states.
 
-    machines: models or names of shipped ones; None: `trials` arms, trees and floating bases, most of them random.  Machines on
-    which a side does not exist, or nearly so, are skipped.  A machine on which the sides differ is the counter-example.
+    machines: models or names of shipped ones; None: `trials` arms, trees and floating bases, most of them random.
+    Machines on which a side does not exist, or nearly so, are skipped.  A machine on which the sides differ is the
+    counter-example.
 
     >>> from soa.operators import identity
     >>> print(identity("inv(I + H phi K) = I - H psi K", trials=4).proved)
@@ -969,5 +1092,19 @@ for _name in leaves():
         globals()[_name] = _leaf(_name)
 del _name
 
-__all__ = ["AnyIdentity", "Count", "Expr", "Identity", "Machine", "Operations", "Trial", "form", "forms", "identity", "identity_operator",
-           "leaves", "parse", "variable"]
+__all__ = [
+    "AnyIdentity",
+    "Count",
+    "Expr",
+    "Identity",
+    "Machine",
+    "Operations",
+    "Trial",
+    "form",
+    "forms",
+    "identity",
+    "identity_operator",
+    "leaves",
+    "parse",
+    "variable",
+]

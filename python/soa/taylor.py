@@ -40,7 +40,7 @@ class Taylor:
             raise ValueError(f"{len(coefficients)} coefficients, expected 1 to {_c.SOA_TAYLOR_MOST + 1}")
         self._struct = _c.soa_taylor()
         self._struct.order = len(coefficients) - 1
-        self._struct.c[:len(coefficients)] = [float(one) for one in coefficients]
+        self._struct.c[: len(coefficients)] = [float(one) for one in coefficients]
 
     @classmethod
     def _of(cls, struct: Any) -> Taylor:
@@ -61,7 +61,7 @@ class Taylor:
     @property
     def coefficients(self) -> tuple[float, ...]:
         """c[0] to c[order]."""
-        return tuple(self._struct.c[:self.order + 1])
+        return tuple(self._struct.c[: self.order + 1])
 
     def derivative(self, k: int) -> float:
         """The k-th derivative at e = 0, k! c[k]; 0: the value."""
@@ -151,8 +151,15 @@ class Taylor:
         return self._with(_c.soa_taylor_hypot, other)  # type: ignore[no-any-return]
 
     def __array_ufunc__(self, ufunc: Any, call: str, *inputs: Any, **options: Any) -> Any:
-        operators = {"add": "__add__", "subtract": "__sub__", "multiply": "__mul__", "divide": "__truediv__",
-                     "power": "__pow__", "negative": "__neg__", "positive": "__pos__"}
+        operators = {
+            "add": "__add__",
+            "subtract": "__sub__",
+            "multiply": "__mul__",
+            "divide": "__truediv__",
+            "power": "__pow__",
+            "negative": "__neg__",
+            "positive": "__pos__",
+        }
         if call != "__call__" or options:
             return NotImplemented
         if any(isinstance(one, np.ndarray) and one.ndim for one in inputs):

@@ -1,6 +1,8 @@
 """Closed chains against dense systems that NumPy solves, and derivatives against differences."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -89,16 +91,21 @@ def test_motors():
         constraints.id(q, v, qdd, motors=[3])
 
 
-@pytest.mark.parametrize("make", [
-    lambda one, two: Distance(one, two, 0.9),
-    lambda one, two: Loop(one, two, "spherical"),
-    lambda one, two: Loop(one, two, "universal", axis=[0, 0, 1], axis2=[1, 0, 0]),
-    lambda one, two: Loop(one, two, "prismatic", axis=[0, 1, 0], place1=soa.pose([0, 0, 0.1], rpy=[0.1, 0.2, 0.3])),
-    lambda one, two: Plane(one, two, 0.2, drive=lambda t: (0.2 + 0.3 * np.sin(t), 0.3 * np.cos(t), -0.3 * np.sin(t))),
-    lambda one, two: Velocity(one, two, [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 2, 0]], rows_in_frame2=True),
-    lambda one, two: Rolling(one, two, 0.1),
-    lambda one, two: Disc(one, two, 0.1),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda one, two: Distance(one, two, 0.9),
+        lambda one, two: Loop(one, two, "spherical"),
+        lambda one, two: Loop(one, two, "universal", axis=[0, 0, 1], axis2=[1, 0, 0]),
+        lambda one, two: Loop(one, two, "prismatic", axis=[0, 1, 0], place1=soa.pose([0, 0, 0.1], rpy=[0.1, 0.2, 0.3])),
+        lambda one, two: Plane(
+            one, two, 0.2, drive=lambda t: (0.2 + 0.3 * np.sin(t), 0.3 * np.cos(t), -0.3 * np.sin(t))
+        ),
+        lambda one, two: Velocity(one, two, [[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 2, 0]], rows_in_frame2=True),
+        lambda one, two: Rolling(one, two, 0.1),
+        lambda one, two: Disc(one, two, 0.1),
+    ],
+)
 def test_kinds_against_the_whole_system(make):
     model, constraints, one, two = two_arms()
     number = constraints.add(make(one, two))
@@ -114,10 +121,14 @@ def test_kinds_against_the_whole_system(make):
     through = model.jacobian(q, one, "world").T @ on1 + model.jacobian(q, two, "world").T @ on2
     assert np.allclose(through, forces, atol=1e-7 * (1 + np.abs(forces).max()))
     damped = constraints.fd(q, v, tau, t=0.4, baumgarte=(10.0, 25.0))
-    assert np.allclose(e.G @ damped.qdd + e.gamma + 10 * e.rate + 25 * e.g, 0, atol=1e-6 * (1 + np.abs(damped.qdd).max()))
+    assert np.allclose(
+        e.G @ damped.qdd + e.gamma + 10 * e.rate + 25 * e.g, 0, atol=1e-6 * (1 + np.abs(damped.qdd).max())
+    )
     extra = rng.normal(size=12)
     constraints.fd(q, v, tau, t=0.4)
-    assert np.allclose(constraints.response(extra), constraints.fd(q, v, tau + extra, t=0.4).qdd - answer.qdd, atol=1e-6)
+    assert np.allclose(
+        constraints.response(extra), constraints.fd(q, v, tau + extra, t=0.4).qdd - answer.qdd, atol=1e-6
+    )
     assert constraints.row_strengths().shape == (len(e.g),)
     hit = constraints.impulse(q, v, 0.4)
     after = constraints.evaluate(q, hit.v, 0.4)
@@ -156,8 +167,6 @@ def test_cut_joints_have_motors_springs_and_energy():
     bar = soa.Model.open("four-bar")
     loop = bar.constraints[0].definition
     constraints = Constraints(bar)
-    from dataclasses import replace
-
     constraints.add(replace(loop, stiffness=3.0, damping=0.5))
     plain = bar.constraints
     q = plain.assemble(bar.neutral() + 0.3)
@@ -208,7 +217,11 @@ def test_redundant_rows_are_named():
     constraints.add(Loop(one, two, "spherical", name="second"))
     q = constraints.assemble(model.random(np.random.default_rng(1)))
     answer = constraints.fd(q)
-    assert answer.rank == 3 and answer.redundant_count == 3 and {name for name, _ in answer.redundant} <= {"first", "second"}
+    assert (
+        answer.rank == 3
+        and answer.redundant_count == 3
+        and {name for name, _ in answer.redundant} <= {"first", "second"}
+    )
     assert answer.text and np.allclose(answer.qdd, kkt(model, constraints, q, np.zeros(12), np.zeros(12))[0], atol=1e-6)
 
 
@@ -236,8 +249,13 @@ def test_exceptions_come_out_of_drives():
 
     constraints.add(Distance(one, two, drive=broken))
     q = model.random(np.random.default_rng(1))
-    for call in (constraints.evaluate, constraints.fd, constraints.project, constraints.assemble,
-                 lambda q: constraints.impulse(q, None)):
+    for call in (
+        constraints.evaluate,
+        constraints.fd,
+        constraints.project,
+        constraints.assemble,
+        lambda q: constraints.impulse(q, None),
+    ):
         with pytest.raises(KeyError, match="no value at"):
             call(q)
     constraints.remove(0)
@@ -261,3 +279,15 @@ def test_memory():
         gc.collect()
         assert constraints.evaluate(constraints.model.neutral()).G.shape[1] == 3
         del constraints
+
+
+def test_threads_take_turns():
+    model = soa.Model.open("four-bar")
+    constraints = model.constraints
+    constraints.add(Ratio([(model.body(1).joint, 1.0)], drive=lambda t: (t, 1.0, 0.0)))
+    q = constraints.assemble(model.neutral() + 0.3, t=0.4)
+    v = constraints.project(q, np.zeros(3), 0.4).v
+    expected = constraints.fd(q, v, t=0.4).qdd
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: constraints.fd(q, v, t=0.4).qdd, range(200)))
+    assert all(np.array_equal(answer, expected) for answer in answers)

@@ -22,8 +22,13 @@ def four_bar():
         r = np.hypot(x, y)
         coupler = np.arctan2(y, x) + np.arccos((r**2 + (COUPLER**2 - ROCKER**2)) / (2 * COUPLER * r))
         q[1] = coupler - q[0] - angles[0]
-        q[2] = np.arctan2(CRANK * np.sin(crank) + COUPLER * np.sin(coupler),
-                          CRANK * np.cos(crank) + COUPLER * np.cos(coupler) - BASE) - angles[1]
+        q[2] = (
+            np.arctan2(
+                CRANK * np.sin(crank) + COUPLER * np.sin(coupler),
+                CRANK * np.cos(crank) + COUPLER * np.cos(coupler) - BASE,
+            )
+            - angles[1]
+        )
 
     return bar, U
 
@@ -31,8 +36,9 @@ def four_bar():
 @pytest.mark.parametrize("kind", ["constraints", "function", "both"])
 def test_four_bar(kind):
     bar, U = four_bar()
-    embedding = Embedding(bar, [bar.body(1).joint], None if kind == "function" else bar.constraints,
-                          None if kind == "constraints" else U)
+    embedding = Embedding(
+        bar, [bar.body(1).joint], None if kind == "function" else bar.constraints, None if kind == "constraints" else U
+    )
     assert (embedding.nq, embedding.nv) == (1, 1)
     Q, Qd, Qdd = np.array([0.5]), np.array([1.3]), np.array([-0.7])
     state = embedding.state(Q, Qd, Qdd)
@@ -72,7 +78,9 @@ def test_several_primary_joints_and_wrenches():
     expected = closed.fd(state.q, state.v, whole, wrenches=[wrench]).qdd[primary]
     for method in ("columns", "sweeps"):
         assert np.allclose(embedding.fd(Q, Qd, tau, wrenches=[wrench], method=method), expected, rtol=1e-6, atol=1e-6)
-    assert np.allclose(embedding.H(Q) @ expected + embedding.C(Q, Qd) + embedding.G(Q, wrenches=[wrench]), tau, atol=1e-6)
+    assert np.allclose(
+        embedding.H(Q) @ expected + embedding.C(Q, Qd) + embedding.G(Q, wrenches=[wrench]), tau, atol=1e-6
+    )
 
 
 def test_mistakes():
@@ -110,7 +118,7 @@ def test_taylor():
     one = Taylor([0.7, 2.0, 0, 0])
     assert x.coefficients == one.coefficients and x.order == 3
     assert np.allclose(np.exp(np.log(x)).coefficients, x.coefficients)
-    assert np.allclose((np.sin(x)**2 + np.cos(x)**2).coefficients, [1, 0, 0, 0])
+    assert np.allclose((np.sin(x) ** 2 + np.cos(x) ** 2).coefficients, [1, 0, 0, 0])
     assert np.allclose((2 / x * x - 1).coefficients, [1, 0, 0, 0])
     assert np.allclose(np.tan(np.arctan(x)).coefficients, x.coefficients)
     assert np.allclose((np.float64(3) * x - np.sqrt(x) * np.sqrt(x) * 3).coefficients, 0)

@@ -44,15 +44,28 @@ def test_boundary_problem():
     wrench = soa.Wrench(tip, force, "body")
     assert np.allclose(pushed.accelerations, model.aba(q, v, tau, [wrench]))
     again = forms.boundary_problem(model, q, v, torques=tau, tip=tip, tip_acceleration=pushed.tip_acceleration)
-    assert np.allclose(again.accelerations, pushed.accelerations, atol=1e-6) and np.allclose(again.tip_force, force, atol=1e-6)
-    carried = forms.boundary_problem(model, q, v, accelerations=a, tip=tip, base_acceleration=inverse.base_acceleration,
-                                     base_force=inverse.base_force)
+    assert np.allclose(again.accelerations, pushed.accelerations, atol=1e-6) and np.allclose(
+        again.tip_force, force, atol=1e-6
+    )
+    carried = forms.boundary_problem(
+        model,
+        q,
+        v,
+        accelerations=a,
+        tip=tip,
+        base_acceleration=inverse.base_acceleration,
+        base_force=inverse.base_force,
+    )
     assert np.allclose(carried.torques, inverse.torques) and np.allclose(carried.tip_force, 0, atol=1e-9)
-    floating = forms.boundary_problem(model, q, v, torques=tau, base_force=np.zeros(6),
-                                      base_inertia=[5, 0, 0, 0, 1, 1, 1, 0, 0, 0])
+    floating = forms.boundary_problem(
+        model, q, v, torques=tau, base_force=np.zeros(6), base_inertia=[5, 0, 0, 0, 1, 1, 1, 0, 0, 0]
+    )
     assert not np.allclose(floating.base_acceleration, 0) and not floating.base_force.any()
-    for wrong in (dict(), dict(torques=tau, accelerations=a),
-                  dict(torques=tau, base_force=force, tip_force=force, base_acceleration=force)):
+    for wrong in (
+        dict(),
+        dict(torques=tau, accelerations=a),
+        dict(torques=tau, base_force=force, tip_force=force, base_acceleration=force),
+    ):
         with pytest.raises(ValueError):
             forms.boundary_problem(model, q, v, tip=tip, **wrong)
     with pytest.raises(soa.SoaError):

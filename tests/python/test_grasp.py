@@ -9,8 +9,14 @@ import soa
 from soa.constraints import Constraints
 from soa.grasp import METHODS, Contact, Grasp
 
-BORNE = {"rigid": [0, 1, 2, 3, 4, 5], "line": [1, 2, 3, 4, 5], "soft_finger": [2, 3, 4, 5], "point": [3, 4, 5],
-         "sliding_face": [0, 1, 5], "sliding_point": [5]}
+BORNE = {
+    "rigid": [0, 1, 2, 3, 4, 5],
+    "line": [1, 2, 3, 4, 5],
+    "soft_finger": [2, 3, 4, 5],
+    "point": [3, 4, 5],
+    "sliding_face": [0, 1, 5],
+    "sliding_point": [5],
+}
 STEP = 1e-6
 
 
@@ -57,8 +63,10 @@ class Held:
         """Velocity of the object less that of the arm at each contact point, (6, nv) each."""
         model, made = self.model, []
         for arm, point in zip(self.arms, self.points(q)):
-            made.append(at_point(model.jacobian(q, self.object, "world"), point - model.pose(q, self.object)[:3, 3])
-                        - at_point(model.jacobian(q, arm, "world"), point - model.pose(q, arm)[:3, 3]))
+            made.append(
+                at_point(model.jacobian(q, self.object, "world"), point - model.pose(q, self.object)[:3, 3])
+                - at_point(model.jacobian(q, arm, "world"), point - model.pose(q, arm)[:3, 3])
+            )
         return made
 
     def G(self, q):
@@ -73,13 +81,21 @@ class Held:
         solution = np.linalg.solve(system, np.concatenate([self.tau - model.rnea(q, v, None), -gamma]))
         forces, first = [], n
         for T in self.turns(q):
-            forces.append(T @ solution[first:first + T.shape[1]])
+            forces.append(T @ solution[first : first + T.shape[1]])
             first += T.shape[1]
         return solution[:n], np.array(forces)
 
 
-@pytest.mark.parametrize("kinds", [("rigid", "rigid"), ("rigid", "point"), ("line", "soft_finger"), ("point", "sliding_face"),
-                                   ("rigid", "sliding_point")])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ("rigid", "rigid"),
+        ("rigid", "point"),
+        ("line", "soft_finger"),
+        ("point", "sliding_face"),
+        ("rigid", "sliding_point"),
+    ],
+)
 def test_forward_dynamics(kinds):
     held = Held(kinds)
     qdd, force = held.solve()
@@ -93,11 +109,14 @@ def test_forward_dynamics(kinds):
     for number in (0, 1):
         now = held.grasp.motion(number, held.q, held.v)
         assert now.gap < 1e-9 and now.rate < 1e-9 and np.isclose(np.linalg.norm(now.theta), 1)
-        ahead, behind = (held.grasp.motion(number, held.model.integrate(held.q, held.v + s / 2 * qdd, s), held.v + s * qdd)
-                         for s in (1e-5, -1e-5))
+        ahead, behind = (
+            held.grasp.motion(number, held.model.integrate(held.q, held.v + s / 2 * qdd, s), held.v + s * qdd)
+            for s in (1e-5, -1e-5)
+        )
         index, free = held.grasp.contact_range(number)
-        assert index == number and np.allclose((ahead.W - behind.W) / 2e-5, answer.W_rate[free], rtol=1e-4,
-                                               atol=1e-4 * np.abs(qdd).max())
+        assert index == number and np.allclose(
+            (ahead.W - behind.W) / 2e-5, answer.W_rate[free], rtol=1e-4, atol=1e-4 * np.abs(qdd).max()
+        )
 
 
 def test_python_solver():
@@ -113,8 +132,10 @@ def test_python_solver():
 
     answer = held.grasp.fd(held.q, held.v, held.tau, method="general", solver=solver)
     assert np.allclose(answer.qdd, expected.qdd, atol=1e-6 * np.abs(expected.qdd).max()) and len(calls) > 6
-    pushed = [held.grasp.fd(held.q, held.v, held.tau, method=m, wrenches=[wrench], solver=s).qdd
-              for m, s in (("general", solver), ("auto", None))]
+    pushed = [
+        held.grasp.fd(held.q, held.v, held.tau, method=m, wrenches=[wrench], solver=s).qdd
+        for m, s in (("general", solver), ("auto", None))
+    ]
     assert np.allclose(*pushed, atol=1e-6 * np.abs(pushed[0]).max()) and not np.allclose(pushed[1], expected.qdd)
 
     def broken(*_):
@@ -169,8 +190,10 @@ def test_object_state():
     state = held.grasp.object_state(held.object, held.q, held.v, answer.qdd, answer.force)
     assert np.allclose(state.V, held.model.jacobian(held.q, held.object, "world") @ held.v, atol=1e-8)
     assert np.allclose(state.f, held.grasp.map(held.q, held.object) @ answer.force.ravel())
-    ahead, behind = (held.model.jacobian(held.model.integrate(held.q, held.v, s), held.object, "world") @ held.v
-                     for s in (STEP, -STEP))
+    ahead, behind = (
+        held.model.jacobian(held.model.integrate(held.q, held.v, s), held.object, "world") @ held.v
+        for s in (STEP, -STEP)
+    )
     alpha = held.model.jacobian(held.q, held.object, "world") @ answer.qdd + (ahead - behind) / (2 * STEP)
     assert np.allclose(state.alpha, alpha, rtol=1e-5, atol=1e-5 * np.abs(alpha).max()) and state.alpha0.shape == (2, 6)
 
@@ -196,7 +219,9 @@ def test_contacts_come_and_go():
     own = Contact("own", arm, object_, soa.pose([0, 0, 1]), free=[[0, 0, 1, 0, 0, 0.5]], friction=0.3, axes_on_arm=True)
     assert grasp.add(own) == 0 and grasp.add(Contact("soft_finger", other, object_)) == 1
     assert (grasp.contact_count, grasp.free_count, len(grasp)) == (2, 3, 2)
-    assert grasp[0].free.tolist() == [[0, 0, 1, 0, 0, 0.5]] and grasp[0].place_arm[2, 3] == 1 and grasp[0].friction == 0.3
+    assert (
+        grasp[0].free.tolist() == [[0, 0, 1, 0, 0, 0.5]] and grasp[0].place_arm[2, 3] == 1 and grasp[0].friction == 0.3
+    )
     assert grasp[0].axes_on_arm and grasp[0].arm == arm and not grasp[0].one_sided
     assert grasp[1].one_sided and grasp[1].free is None and grasp[1].type == "soft_finger"
     with pytest.raises(soa.OutOfMemoryError):
@@ -207,10 +232,14 @@ def test_contacts_come_and_go():
     assert grasp.numbers == [1]
     with pytest.raises(IndexError, match="no contact 0"):
         grasp[0]
-    for bad, kind in ((Contact("ball", arm, object_), ValueError), (Contact("own", arm, object_), ValueError),
-                      (Contact("rigid", arm, object_, free=[[1, 0, 0, 0, 0, 0]]), ValueError),
-                      (Contact("own", arm, object_, free=[[1, 0, 0, 0, 0, 0]] * 2), soa.SingularError),
-                      (Contact("own", arm, object_, free=[[1, 0]]), ValueError), (Contact("rigid", "x", object_), soa.InputError)):
+    for bad, kind in (
+        (Contact("ball", arm, object_), ValueError),
+        (Contact("own", arm, object_), ValueError),
+        (Contact("rigid", arm, object_, free=[[1, 0, 0, 0, 0, 0]]), ValueError),
+        (Contact("own", arm, object_, free=[[1, 0, 0, 0, 0, 0]] * 2), soa.SingularError),
+        (Contact("own", arm, object_, free=[[1, 0]]), ValueError),
+        (Contact("rigid", "x", object_), soa.InputError),
+    ):
         with pytest.raises(kind):
             grasp.add(bad)
     with pytest.raises(soa.SoaError):

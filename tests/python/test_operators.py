@@ -9,7 +9,29 @@ import pytest
 
 import soa
 from soa import operators as op
-from soa.operators import B, D, G, H, I, J, K, M, Machine, Mass, P, T, b, f0, form, identity, parse, phi, psi, thdd, variable
+from soa.operators import (
+    B,
+    D,
+    G,
+    H,
+    I,
+    J,
+    K,
+    M,
+    Machine,
+    Mass,
+    P,
+    T,
+    b,
+    f0,
+    form,
+    identity,
+    parse,
+    phi,
+    psi,
+    thdd,
+    variable,
+)
 
 MODELS = ["arm7", "two-puma", "satellite", "random-ideal:5"]
 
@@ -22,19 +44,26 @@ def machine(request):
 
 def state_of(model, seed=3):
     rng = np.random.default_rng(seed)
-    return dict(q=model.random(rng), v=rng.normal(size=model.nv), a=rng.normal(size=model.nv), tau=rng.normal(size=model.nv))
+    return dict(
+        q=model.random(rng), v=rng.normal(size=model.nv), a=rng.normal(size=model.nv), tau=rng.normal(size=model.nv)
+    )
 
 
 def test_expressions_match_products_of_matrices(machine):
     state = state_of(machine.model)
     leaf = {name: machine.dense(name, **state) for name in ("phi", "psi", "H", "M", "K", "D", "P")}
     n = machine.model.nv
-    assert np.allclose(machine.evaluate(H @ phi @ M @ phi.T @ H.T, **state),
-                       leaf["H"] @ leaf["phi"] @ leaf["M"] @ leaf["phi"].T @ leaf["H"].T, rtol=1e-12, atol=1e-12)
+    assert np.allclose(
+        machine.evaluate(H @ phi @ M @ phi.T @ H.T, **state),
+        leaf["H"] @ leaf["phi"] @ leaf["M"] @ leaf["phi"].T @ leaf["H"].T,
+        rtol=1e-12,
+        atol=1e-12,
+    )
     factor = np.eye(n) - leaf["H"] @ leaf["psi"] @ leaf["K"]
     inverse = factor.T @ np.linalg.inv(leaf["D"]) @ factor
-    assert np.allclose(machine.evaluate((I - H @ psi @ K).T @ D.inv() @ (I - H @ psi @ K), **state), inverse,
-                       rtol=1e-10, atol=1e-10)
+    assert np.allclose(
+        machine.evaluate((I - H @ psi @ K).T @ D.inv() @ (I - H @ psi @ K), **state), inverse, rtol=1e-10, atol=1e-10
+    )
     assert np.allclose(machine.evaluate((2.0 * P - M / 4).H, **state), (2 * leaf["P"] - leaf["M"] / 4).T, atol=1e-12)
     assert np.allclose(machine.evaluate(-(np.float64(3) * P), **state), -3 * leaf["P"])
 
@@ -46,11 +75,14 @@ def test_algorithms_match_the_model(machine):
     qdd = model.aba(q, v, tau)
     for name in ("FD1", "FD3", "FD4"):
         assert np.allclose(machine.evaluate(form(name), q=q, v=v, tau=tau), qdd, rtol=1e-9, atol=1e-9)
-    assert np.allclose(machine.evaluate(form("ID"), **state), model.rnea(q, v, a),
-                       rtol=1e-10, atol=1e-10)
+    assert np.allclose(machine.evaluate(form("ID"), **state), model.rnea(q, v, a), rtol=1e-10, atol=1e-10)
     assert np.allclose(machine.evaluate(Mass, **state), model.mass(q), atol=1e-10)
-    assert np.allclose(machine.evaluate(Mass.inv() @ T, **state), np.linalg.solve(model.mass(q), tau), rtol=1e-9, atol=1e-9)
-    assert np.allclose(machine.evaluate(form("FD3"), **state), machine.dense(form("FD3"), **state), rtol=1e-9, atol=1e-9)
+    assert np.allclose(
+        machine.evaluate(Mass.inv() @ T, **state), np.linalg.solve(model.mass(q), tau), rtol=1e-9, atol=1e-9
+    )
+    assert np.allclose(
+        machine.evaluate(form("FD3"), **state), machine.dense(form("FD3"), **state), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_wrenches_and_tips():
@@ -66,8 +98,11 @@ def test_wrenches_and_tips():
     assert np.allclose(jacobian[6:], arm.jacobian(q, tips[1], "body"), atol=1e-12)
     f = rng.normal(size=(2, 6))
     assert np.allclose(machine.evaluate("J' f0", q=q, f0=f), jacobian.T @ f.ravel())
-    assert np.allclose(machine.evaluate(J @ Mass.inv() @ J.T @ f0, q=q, f0=f),
-                       jacobian @ np.linalg.solve(arm.mass(q), jacobian.T @ f.ravel()), atol=1e-9)
+    assert np.allclose(
+        machine.evaluate(J @ Mass.inv() @ J.T @ f0, q=q, f0=f),
+        jacobian @ np.linalg.solve(arm.mass(q), jacobian.T @ f.ravel()),
+        atol=1e-9,
+    )
     assert machine.condition == 1
     task = Machine(arm, tips[1:])
     inverse = np.linalg.inv(jacobian[6:] @ np.linalg.solve(arm.mass(q), jacobian[6:].T))
@@ -149,11 +184,18 @@ def test_latex():
 def test_improve_explain_count_emit(tmp_path):
     slow = Mass.inv() @ (T - H @ phi @ (M @ phi.T @ op.a + b + B @ f0))
     steps = slow.derive()
-    assert steps[0][1] == str(slow) and steps[-1][1] == str(slow.improve()) and any("lemma 4" in rule for rule, _ in steps)
+    assert (
+        steps[0][1] == str(slow) and steps[-1][1] == str(slow.improve()) and any("lemma 4" in rule for rule, _ in steps)
+    )
     arm = soa.Model.open("arm7")
     assert "tips to base" in form("FD3").explain(arm) and "psi" in (J @ Mass.inv() @ J.T).explain(arm)
     count = form("FD3").count(arm)
-    assert (count.additions, count.multiplications, count.divisions, count.sines) == (579, 669, 5, 12)  # docs/operators.md
+    assert (count.additions, count.multiplications, count.divisions, count.sines) == (
+        579,
+        669,
+        5,
+        12,
+    )  # docs/operators.md
     assert sum(body.multiplications for body in count.bodies) == count.multiplications
     assert sum(part.additions for part in count.parts.values()) == count.additions
     assert form("FD3").count(arm, by_matrix=False, axes="world").additions != count.additions
@@ -182,7 +224,12 @@ def test_identities():
     trial = by_expressions.counter_example
     machine = Machine(trial.model, trial.tips)
     assert np.allclose(machine.dense(phi, **trial.state), trial.left) and not np.allclose(trial.left, trial.right)
-    assert identity("J inv(Mass) J' = B' psi' H' inv(D) H psi B", machines=["arm7", soa.Model.open("puma560", ideal=True)]).tried == 2
+    assert (
+        identity(
+            "J inv(Mass) J' = B' psi' H' inv(D) H psi B", machines=["arm7", soa.Model.open("puma560", ideal=True)]
+        ).tried
+        == 2
+    )
     undefined = identity("inv(J J') = inv(J J') ", machines=["planar-chain:3"])
     assert undefined.holds is None and undefined.skipped[0][0] == "planar-chain:3" and undefined.skipped[0][1]
     with pytest.raises(soa.SoaError):
