@@ -39,7 +39,7 @@ def pose(position: ArrayLike = (0.0, 0.0, 0.0), rpy: ArrayLike | None = None, ro
     """A pose as a 4 x 4 matrix from a position (m) and roll, pitch, yaw (rad, fixed axes) or a 3 x 3 rotation.
 
     >>> import soa
-    >>> soa.pose([0, 0, 1])[2, 3]
+    >>> float(soa.pose([0, 0, 1])[2, 3])
     1.0
     """
     if rpy is not None and rotation is not None:

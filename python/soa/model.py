@@ -388,6 +388,17 @@ class Model(_core.Tree):
 
         return Constraints._of_model(self)
 
+    def view(self, q: ArrayLike | None = None) -> object:
+        """Shows the machine at q: inline in a notebook, in a browser elsewhere."""
+        from ._view import view_model
+
+        return view_model(self, q)
+
+    def _repr_html_(self) -> str:
+        from ._view import model_html
+
+        return model_html(self)
+
     def __repr__(self) -> str:
         return f"<soa.Model '{self.name}': {self.body_count} bodies, nq {self.nq}, nv {self.nv}>"
 
