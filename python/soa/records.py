@@ -9,7 +9,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator
-from ctypes import POINTER, byref, c_double, c_int, c_int64, c_size_t, c_void_p, cast, string_at
+from ctypes import POINTER, byref, c_double, c_bool, c_int, c_int64, c_size_t, c_void_p, cast, string_at
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
@@ -336,7 +336,7 @@ class Record:
 
     def refresh(self) -> bool:
         """Looks for samples and events that were written since; whether there are any."""
-        news = c_int()
+        news = c_bool()
         report = new_report()
         with self._log.lock:
             check(_c.soa_log_refresh(self._log.pointer, byref(news), byref(report)), report, self.path)
