@@ -130,6 +130,7 @@ if(SOA_AVX2)
 endif()
 
 file(GLOB scripts CONFIGURE_DEPENDS tests/*/test_*.sh tests/*/test_*.py)
+list(FILTER scripts EXCLUDE REGEX "/tests/python/") # those of the Python package are run by pytest (scripts/test.sh)
 foreach(script ${scripts})
   get_filename_component(name ${script} NAME_WE)
   string(REGEX REPLACE "^test_" "" name ${name})

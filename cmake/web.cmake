@@ -12,7 +12,7 @@ set(SOA_WEB_PAGES ${CMAKE_CURRENT_BINARY_DIR}/web)
 set(web ${CMAKE_CURRENT_SOURCE_DIR}/web)
 set(have_pages OFF)
 file(GLOB pages CONFIGURE_DEPENDS ${web}/*.html)
-if(SOA_PYTHON OR (NOT SOA_WASM_MODULE AND NOT SOA_WEB_DIR)) # cmake/wasm.cmake says why; Python has no playground
+if(SOA_PYTHON_PACKAGE OR (NOT SOA_WASM_MODULE AND NOT SOA_WEB_DIR)) # cmake/wasm.cmake says why; Python has no playground
   list(FILTER pages EXCLUDE REGEX "/playground.html$")
 endif()
 set(built)

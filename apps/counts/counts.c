@@ -156,11 +156,10 @@ static void table_3(const tally *link, const tally *world) {
         const soa_count c[2] = {parts_of(link->part, rows[i].parts),
                                 parts_of(world->part, rows[i].parts)};
         const int times = rows[i].pairs ? n * (n + 1) / 2 : n;
+        const char *repetitions = rows[i].pairs ? "N(N+1)/2" : "N";
+        if (rows[i].add + rows[i].multiply == 0) repetitions = "";
         printf("| %s | %d | %d | %s | %d | %d", rows[i].name, rows[i].add, rows[i].multiply,
-               rows[i].add + rows[i].multiply == 0 ? ""
-               : rows[i].pairs                     ? "N(N+1)/2"
-                                                   : "N",
-               times * rows[i].add, times * rows[i].multiply);
+               repetitions, times * rows[i].add, times * rows[i].multiply);
         for (int k = 0; k < 2; ++k) {
             printf(" | %ld | %ld", c[k].additions, c[k].multiplications);
             add_to(sum + k, c + k);

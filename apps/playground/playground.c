@@ -226,8 +226,11 @@ static void place_of(const soa_frame *X, double place[7]) {
     for (int i = 0; i < 4; ++i)
         place[3 + i] = e[i] / length;
 }
+static const char *unit_of(soa_joint_type type) {
+    if (type == SOA_PRISMATIC) return "m";
+    return type == SOA_REVOLUTE || type == SOA_HELICAL ? "rad" : "";
+}
 static void write_joint(app_out *out, const soa_body_info *b) {
-    const int turns = b->type == SOA_REVOLUTE || b->type == SOA_HELICAL;
     out_text(out, ", \"joint\": {\"name\": ");
     out_string(out, b->joint);
     out_format(out, ", \"type\": \"%s\"", soa_joint_type_name(b->type));
@@ -245,7 +248,7 @@ static void write_joint(app_out *out, const soa_body_info *b) {
         out_text(out, ", \"upper\": ");
         out_number(out, b->upper);
     }
-    out_format(out, ", \"unit\": \"%s\"}", turns ? "rad" : b->type == SOA_PRISMATIC ? "m" : "");
+    out_format(out, ", \"unit\": \"%s\"}", unit_of(b->type));
 }
 const char *play_scene(play *p) {
     app_out *out = &p->text;

@@ -302,9 +302,9 @@ static int allocate(compute *c) {
     const int *w = c->wanted;
     for (int i = 0; i < IN_COUNT; ++i)
         complete &= (c->in[i] = numbers(1, i == IN_Q ? c->nq : c->nv)) != NULL;
+    const int square = (w[MASS] || w[MASS_INV]) && c->nv > 6;
     complete &= (c->vector = numbers(1, c->nv)) != NULL;
-    complete &=
-        (c->matrix = numbers(w[MASS] || w[MASS_INV] ? (c->nv > 6 ? c->nv : 6) : 6, c->nv)) != NULL;
+    complete &= (c->matrix = numbers(square ? c->nv : 6, c->nv)) != NULL;
     if (w[OPERATIONAL])
         complete &=
             (c->task = numbers(1, soa_operational_space_size(c->model, 1) / sizeof(double))) !=

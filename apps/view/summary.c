@@ -30,7 +30,8 @@ static void from_world(table *t, const soa_scenario *sc, const soa_world_summary
     if (s->judged) {
         char name[120];
         snprintf(name, sizeof name, "%.100s held", sc->success.object);
-        row(t, name, "%s", !over ? "judged at the end" : s->held ? "yes" : "no");
+        const char *answer = s->held ? "yes" : "no";
+        row(t, name, "%s", over ? answer : "judged at the end");
         /* At the beginning there may be no goal. */
         if (over || isfinite(s->position_error_m))
             row(t, over ? "worst error while holding" : "off its goal by", "%.3g mm, %.3g deg",
@@ -119,10 +120,8 @@ static void from_events(table *t, soa_log *log, const soa_log_info *info) {
     for (int p = 0; p < phase_count; ++p) {
         char name[80];
         snprintf(name, sizeof name, "phase %.64s", phases[p].name);
-        row(t, name, "%.2f s to %.2f s", phases[p].t,
-            p + 1 < phase_count ? phases[p + 1].t
-            : more              ? NAN
-                                : info->last);
+        const double last = more ? NAN : info->last;
+        row(t, name, "%.2f s to %.2f s", phases[p].t, p + 1 < phase_count ? phases[p + 1].t : last);
     }
     if (more) row(t, "phase", "and %d more", more);
     char all[200] = "none";

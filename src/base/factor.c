@@ -134,112 +134,132 @@ int soai_cholesky_pivoted(int n, double *A, int *pivot, double tolerance) {
     return n;
 }
 
-/* x = A^-1 x for a symmetric indefinite A (n x n, lower triangle read, destroyed): L D L' with 1 x
- * 1 and 2 x 2 pivots (Bunch and Kaufman; Golub & Van Loan 4.4.4). Columns already eliminated are
- * not exchanged. order: scratch, n integers. Returns 0 if A is singular to rounding. */
-int soai_ldl_solve(int n, double *A, double *x, int *order) {
+/* --- symmetric indefinite matrices: L D L' with 1 x 1 and 2 x 2 pivots ------------------------ */
+/* Bunch and Kaufman; Golub & Van Loan 4.4.4.  Only lower triangles are read and written, and columns
+ * already eliminated are not exchanged. */
+static void swap(double *a, double *b) {
+    const double t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* size 1 or 2; row: the one to be exchanged with the last row of the pivot.  0: no pivot is above
+ * `least`. */
+typedef struct pivot {
+    int size, row;
+} pivot;
+static pivot choose_pivot(int n, const double *A, int k, double least) {
     const double alpha = 0.6403882032022076; /* (1 + sqrt 17) / 8 */
+    const double diagonal = fabs(A[n * k + k]);
+    double most = 0, other = 0; /* off the diagonal: of column k, and of row and column r */
+    int r = k;
+    for (int i = k + 1; i < n; ++i) {
+        if (fabs(A[n * i + k]) > most) {
+            most = fabs(A[n * i + k]);
+            r = i;
+        }
+    }
+    if (!(diagonal > least) && !(most > least)) return (pivot){0, k};
+    if (!(diagonal < alpha * most)) return (pivot){1, k};
+    for (int i = k; i < n; ++i) {
+        if (i == r) continue;
+        const double a = fabs(i > r ? A[n * i + r] : A[n * r + i]);
+        if (a > other) other = a;
+    }
+    if (diagonal * other >= alpha * most * most) return (pivot){1, k};
+    if (fabs(A[n * r + r]) >= alpha * other) return (pivot){1, r};
+    return (pivot){2, r};
+}
+/* Exchanges rows and columns `at` and p > at of what is left from column k on. */
+static void exchange(int n, double *A, double *x, int k, int at, int p) {
+    if (p == at) return;
+    if (at != k) swap(&A[n * at + k], &A[n * p + k]);
+    for (int c = at + 1; c < p; ++c)
+        swap(&A[n * c + at], &A[n * p + c]);
+    for (int i = p + 1; i < n; ++i)
+        swap(&A[n * i + at], &A[n * i + p]);
+    swap(&A[n * at + at], &A[n * p + p]);
+    swap(&x[at], &x[p]);
+}
+static void eliminate_one(int n, double *A, double *x, int k) {
+    const double d = A[n * k + k];
+    for (int i = k + 1; i < n; ++i) {
+        const double l = A[n * i + k] / d;
+        for (int c = k + 1; c <= i; ++c)
+            A[n * i + c] -= l * A[n * c + k];
+        x[i] -= l * x[k];
+    }
+    for (int i = k + 1; i < n; ++i)
+        A[n * i + k] /= d;
+}
+/* The same with the 2 x 2 pivot at k; 0 if its determinant is not above least^2. */
+static int eliminate_two(int n, double *A, double *x, int k, double least) {
+    const double a = A[n * k + k], b = A[n * (k + 1) + k], d = A[n * (k + 1) + k + 1];
+    const double det = a * d - b * b;
+    if (!(fabs(det) > least * least)) return 0;
+    for (int i = k + 2; i < n; ++i) {
+        const double u = A[n * i + k], v = A[n * i + k + 1];
+        const double l0 = (u * d - v * b) / det, l1 = (v * a - u * b) / det;
+        for (int c = k + 2; c <= i; ++c)
+            A[n * i + c] -= l0 * A[n * c + k] + l1 * A[n * c + k + 1];
+        x[i] -= l0 * x[k] + l1 * x[k + 1];
+    }
+    for (int i = k + 2; i < n; ++i) {
+        const double u = A[n * i + k], v = A[n * i + k + 1];
+        A[n * i + k] = (u * d - v * b) / det;
+        A[n * i + k + 1] = (v * a - u * b) / det;
+    }
+    return 1;
+}
+/* D, then L' and the exchanges in reverse order.  order[k]: the row exchanged with k; for both rows
+ * of a 2 x 2 pivot  -1 - that row. */
+static void solve_back(int n, const double *A, double *x, const int *order) {
+    for (int k = n - 1; k >= 0;) {
+        if (order[k] >= 0) {
+            x[k] /= A[n * k + k];
+            for (int i = k + 1; i < n; ++i)
+                x[k] -= A[n * i + k] * x[i];
+            swap(&x[k], &x[order[k]]);
+            k -= 1;
+            continue;
+        }
+        const int j = k - 1, p = -order[k] - 1;
+        const double a = A[n * j + j], b = A[n * k + j], d = A[n * k + k], det = a * d - b * b;
+        const double u = x[j], v = x[k];
+        x[j] = (u * d - v * b) / det;
+        x[k] = (v * a - u * b) / det;
+        for (int i = k + 1; i < n; ++i) {
+            x[j] -= A[n * i + j] * x[i];
+            x[k] -= A[n * i + k] * x[i];
+        }
+        swap(&x[k], &x[p]);
+        k -= 2;
+    }
+}
+
+/* x = A^-1 x for a symmetric indefinite A (n x n, lower triangle read, destroyed).  order: scratch,
+ * n integers.  Returns 0 if A is singular to rounding. */
+int soai_ldl_solve(int n, double *A, double *x, int *order) {
     double size = 0;
     for (int i = 0; i < n; ++i)
         for (int j = 0; j <= i; ++j)
             if (fabs(A[n * i + j]) > size) size = fabs(A[n * i + j]);
     const double least = n * 2.3e-16 * size;
     if (!(size > 0) && n) return 0;
-#define SWAP_(a, b)          \
-    do {                     \
-        const double t_ = a; \
-        a = b;               \
-        b = t_;              \
-    } while (0)
     for (int k = 0; k < n;) {
-        int step = 1, p = k, r = k;
-        double most = 0, diagonal = fabs(A[n * k + k]);
-        for (int i = k + 1; i < n; ++i) {
-            if (fabs(A[n * i + k]) > most) {
-                most = fabs(A[n * i + k]);
-                r = i;
-            }
-        }
-        if (!(diagonal > least) && !(most > least)) return 0;
-        if (diagonal < alpha * most) {
-            double other = 0;
-            for (int i = k; i < n; ++i)
-                if (i != r) {
-                    const double a = fabs(i > r ? A[n * i + r] : A[n * r + i]);
-                    if (a > other) other = a;
-                }
-            if (diagonal * other >= alpha * most * most) {
-                p = k;
-            } else if (fabs(A[n * r + r]) >= alpha * other) {
-                p = r;
-            } else {
-                p = r;
-                step = 2;
-            }
-        }
-        const int at = k + step - 1; /* row exchanged with p */
-        if (p != at) {
-            if (step == 2) SWAP_(A[n * at + k], A[n * p + k]);
-            for (int c = at + 1; c < p; ++c)
-                SWAP_(A[n * c + at], A[n * p + c]);
-            for (int i = p + 1; i < n; ++i)
-                SWAP_(A[n * i + at], A[n * i + p]);
-            SWAP_(A[n * at + at], A[n * p + p]);
-            SWAP_(x[at], x[p]);
-        }
-        order[k] = step == 2 ? -p - 1 : p;
-        if (step == 1) {
-            const double d = A[n * k + k];
-            for (int i = k + 1; i < n; ++i) {
-                const double l = A[n * i + k] / d;
-                for (int c = k + 1; c <= i; ++c)
-                    A[n * i + c] -= l * A[n * c + k];
-                x[i] -= l * x[k];
-            }
-            for (int i = k + 1; i < n; ++i)
-                A[n * i + k] /= d;
+        const pivot p = choose_pivot(n, A, k, least);
+        if (!p.size) return 0;
+        exchange(n, A, x, k, k + p.size - 1, p.row);
+        if (p.size == 1) {
+            order[k] = p.row;
+            eliminate_one(n, A, x, k);
         } else {
-            order[k + 1] = order[k];
-            const double a = A[n * k + k], b = A[n * (k + 1) + k], d = A[n * (k + 1) + k + 1],
-                         det = a * d - b * b;
-            if (!(fabs(det) > least * least)) return 0;
-            for (int i = k + 2; i < n; ++i) {
-                const double u = A[n * i + k], v = A[n * i + k + 1];
-                const double l0 = (u * d - v * b) / det, l1 = (v * a - u * b) / det;
-                for (int c = k + 2; c <= i; ++c)
-                    A[n * i + c] -= l0 * A[n * c + k] + l1 * A[n * c + k + 1];
-                x[i] -= l0 * x[k] + l1 * x[k + 1];
-            }
-            for (int i = k + 2; i < n; ++i) {
-                const double u = A[n * i + k], v = A[n * i + k + 1];
-                A[n * i + k] = (u * d - v * b) / det;
-                A[n * i + k + 1] = (v * a - u * b) / det;
-            }
+            order[k] = order[k + 1] = -p.row - 1;
+            if (!eliminate_two(n, A, x, k, least)) return 0;
         }
-        k += step;
+        k += p.size;
     }
-    for (int k = n - 1; k >= 0;) { /* D, then L' and the exchanges in reverse order */
-        if (order[k] >= 0) {
-            x[k] /= A[n * k + k];
-            for (int i = k + 1; i < n; ++i)
-                x[k] -= A[n * i + k] * x[i];
-            SWAP_(x[k], x[order[k]]);
-            k -= 1;
-        } else {
-            const int j = k - 1, p = -order[k] - 1;
-            const double a = A[n * j + j], b = A[n * k + j], d = A[n * k + k], det = a * d - b * b;
-            const double u = x[j], v = x[k];
-            x[j] = (u * d - v * b) / det;
-            x[k] = (v * a - u * b) / det;
-            for (int i = k + 1; i < n; ++i) {
-                x[j] -= A[n * i + j] * x[i];
-                x[k] -= A[n * i + k] * x[i];
-            }
-            SWAP_(x[k], x[p]);
-            k -= 2;
-        }
-    }
-#undef SWAP_
+    solve_back(n, A, x, order);
     return 1;
 }
 

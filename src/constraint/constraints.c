@@ -200,156 +200,213 @@ static int free_of(const constraint *k) {
 }
 
 #define FAIL(status, ...) return soai_report(report, status, -1, 0, __VA_ARGS__)
+/* Name of constraint `at`: the caller's, or its number. */
+static soa_status take_name(const soa_constraints *c, int at, constraint *k, soa_report *report) {
+    const char *name = k->def.name;
+    if (name && strlen(name) >= NAME_ROOM)
+        FAIL(SOA_E_NAME, "\"%.40s\" is longer than %d letters", name, NAME_ROOM - 1);
+    if (name)
+        strcpy(k->name, name);
+    else
+        snprintf(k->name, sizeof k->name, "constraint %d", at + 1);
+    k->def.name = NULL;
+    for (int i = 0; i < c->capacity.constraints; ++i)
+        if (c->list[i].used && !strcmp(c->list[i].name, k->name))
+            FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k->name);
+    return SOA_OK;
+}
+static soa_status check_coordinate(const soa_constraints *c, const constraint *k, int body,
+                                   soa_report *report) {
+    const soa_model *m = c->model;
+    if (body < 0) {
+        const constraint *loop = find(c, ~body);
+        if (!loop || free_of(loop) != 1)
+            FAIL(SOA_E_JOINT, "\"%s\": constraint %d is no cut joint with one coordinate", k->name,
+                 ~body);
+        return SOA_OK;
+    }
+    if (body < 1 || body > m->nb || soai_bodies(m)[body].nv != 1)
+        FAIL(SOA_E_JOINT, "\"%s\": body %d has no joint with one coordinate", k->name, body);
+    if (soai_metas(m)[body].leader >= 0)
+        FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one", k->name,
+             body);
+    return SOA_OK;
+}
+static soa_status check_ratio(const soa_constraints *c, const constraint *k, soa_report *report) {
+    int terms = 0;
+    for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
+        const double coefficient = k->def.coefficient[j];
+        if (!k->def.coordinate[j]) continue;
+        if (!(fabs(coefficient) <= 1e12))
+            FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k->name, j);
+        terms += coefficient != 0;
+        const soa_status s = check_coordinate(c, k, k->def.coordinate[j], report);
+        if (s) return s;
+    }
+    if (!terms) FAIL(SOA_E_ARGUMENT, "\"%s\": no coordinate with a coefficient", k->name);
+    return SOA_OK;
+}
+static soa_status check_frames(const soa_model *m, const constraint *k, soa_report *report) {
+    const soa_constraint_def *def = &k->def;
+    const int frame[2] = {def->frame1, def->frame2};
+    for (int i = 0; i < 2; ++i)
+        if (frame[i] < 0 || frame[i] >= m->frames)
+            FAIL(SOA_E_NAME, "\"%s\": frame%d is %d; the model has frames 0 to %d", k->name, i + 1,
+                 frame[i], (int)m->frames - 1);
+    const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame);
+    if (row[def->frame1].body == row[def->frame2].body)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": both frames are on body %d; a constraint needs two bodies",
+             k->name, (int)row[def->frame1].body);
+    if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
+        FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift",
+             k->name);
+    return SOA_OK;
+}
+/* Numbers that every kind has. */
+static soa_status check_values(const constraint *k, soa_report *report) {
+    const soa_constraint_def *def = &k->def;
+    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO && def->kind != SOA_PLANE)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance, a ratio or a plane can be driven in time",
+             k->name);
+    if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
+        !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
+        FAIL(SOA_E_NOT_FINITE,
+             "\"%s\": value, damping, friction or pitch is not finite (or negative)", k->name);
+    return SOA_OK;
+}
+/* Checks the joint that is cut; its axes become unit vectors. */
+static soa_status check_loop(constraint *k, soa_report *report) {
+    soa_constraint_def *def = &k->def;
+    if ((unsigned)def->joint >= SOA_JOINT_TYPE_COUNT)
+        FAIL(SOA_E_JOINT, "\"%s\": no joint type has number %d", k->name, def->joint);
+    if (!unit(def->axis)) FAIL(SOA_E_JOINT, "\"%s\": axis has no direction", k->name);
+    if (def->joint == SOA_UNIVERSAL &&
+        (!unit(def->axis2) || !(fabs(v3_dot(def->axis, def->axis2)) < 1 - 1e-9)))
+        FAIL(SOA_E_JOINT,
+             "\"%s\": the axes of a universal joint are parallel, or one has no direction",
+             k->name);
+    const int rotor = def->rotor_inertia != 0 && def->gear_ratio != 0,
+              exact = def->rotor_model == SOA_ROTOR_EXACT;
+    if (!(fabs(def->stiffness) <= 1e300) || !(fabs(def->rest) <= 1e300) ||
+        !(def->rotor_inertia >= 0 && def->rotor_inertia <= 1e300) ||
+        !(fabs(def->gear_ratio) <= 1e150))
+        FAIL(SOA_E_NOT_FINITE, "\"%s\": its spring or rotor is not finite (or negative)", k->name);
+    if (def->stiffness != 0 && (def->joint == SOA_SPHERICAL || def->joint == SOA_FREE))
+        FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k->name,
+             soa_joint_type_name(def->joint));
+    if (rotor && def->joint == SOA_FREE)
+        FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k->name);
+    if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT ||
+                  (exact && soa_constraint_def_row_count(def) != 5)))
+        FAIL(SOA_E_JOINT, "\"%s\": an exact rotor needs a joint with one coordinate", k->name);
+    if (!soai_all_finite(def->rotor_axis, 3))
+        FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k->name);
+    if (!unit(def->rotor_axis)) memcpy(def->rotor_axis, def->axis, sizeof def->axis);
+    return SOA_OK;
+}
+/* The first coordinate axis that is not close to a. */
+static int axis_across(const double a[3]) {
+    if (fabs(a[0]) < 0.6) return 0;
+    if (fabs(a[1]) < 0.6) return 1;
+    return 2;
+}
+/* a, b1, b2 of a cut joint: its axis and two directions across it, right-handed. */
+static void loop_axes(constraint *k) {
+    memcpy(k->a, k->def.axis, sizeof k->a);
+    memcpy(k->b1, k->def.axis2, sizeof k->b1); /* a planar joint counts along axis2 */
+    const double along = v3_dot(k->a, k->b1);
+    for (int j = 0; j < 3; ++j)
+        k->b1[j] -= along * k->a[j];
+    if (!unit(k->b1) || k->def.joint != SOA_PLANAR) { /* any direction across the axis */
+        const int across = axis_across(k->a);
+        for (int j = 0; j < 3; ++j)
+            k->b1[j] = (j == across) - k->a[across] * k->a[j];
+        unit(k->b1);
+    }
+    v3_cross(k->a, k->b1, k->b2);
+}
+/* Numbers that only one kind has. */
+static soa_status check_kind(const constraint *k, soa_report *report) {
+    const soa_constraint_def *def = &k->def;
+    if (def->kind == SOA_DISTANCE && !def->drive && !(def->value > 0))
+        FAIL(SOA_E_ARGUMENT,
+             "\"%s\": a distance of %g; it must be positive (a spherical loop joins points)",
+             k->name, def->value);
+    if ((def->kind == SOA_ROLLING || def->kind == SOA_DISC) && !(def->value > 0))
+        FAIL(SOA_E_ARGUMENT, "\"%s\": a radius of %g", k->name, def->value);
+    if (def->kind == SOA_VELOCITY &&
+        (def->row_count < 1 || def->row_count > 6 || !soai_all_finite(&def->rows[0][0], 36)))
+        FAIL(SOA_E_ARGUMENT, "\"%s\": %d rows; 1 to 6, all finite", k->name, def->row_count);
+    return SOA_OK;
+}
+/* Constraints that are switched off must fit too. */
+static soa_status check_room(const soa_constraints *c, const constraint *k, soa_report *report) {
+    const int rows = soa_constraints_row_count(c);
+    for (int i = 0, all = k->rows; i < c->capacity.constraints; ++i) {
+        if (c->list[i].used) all += c->list[i].rows;
+        if (all > c->capacity.rows)
+            FAIL(SOA_E_MEMORY,
+                 "\"%s\" has %d rows; with the %d of the others that is more than the %d there is "
+                 "room for",
+                 k->name, k->rows, rows, c->capacity.rows);
+    }
+    return SOA_OK;
+}
+/* The trees that a ratio joins, and the cut joints whose coordinates it reads. */
+static void join_ratio(soa_constraints *c, constraint *k) {
+    for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
+        const int body = k->def.coordinate[j];
+        if (body < 0) {
+            touch(c, &c->list[~body].def, k);
+            c->list[~body].counted = 1;
+        }
+        int known = body <= 0;
+        for (int i = 0; i < k->tree_count && !known; ++i)
+            known = k->trees[i] == c->tree[body];
+        if (!known) k->trees[k->tree_count++] = c->tree[body];
+    }
+}
+
+/* k from its definition, but for its trees. */
+static soa_status check(const soa_constraints *c, int at, constraint *k, soa_report *report) {
+    const soa_constraint_kind kind = k->def.kind;
+    soa_status s = take_name(c, at, k, report);
+    if (s) return s;
+    if (at == c->capacity.constraints)
+        FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k->name, at + 1,
+             at);
+    if ((unsigned)kind >= SOA_CONSTRAINT_KIND_COUNT)
+        FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k->name, kind);
+    s = kind == SOA_RATIO ? check_ratio(c, k, report) : check_frames(c->model, k, report);
+    if (s || (s = check_values(k, report))) return s;
+    if (kind == SOA_LOOP) {
+        if ((s = check_loop(k, report))) return s;
+        k->counted = k->def.stiffness != 0;
+        loop_axes(k);
+    }
+    if ((s = check_kind(k, report))) return s;
+    k->rows = soa_constraint_def_row_count(&k->def);
+    return check_room(c, k, report);
+}
+
 soa_status soa_constraints_add(soa_constraints *c, const soa_constraint_def *def, int *number,
                                soa_report *report) {
     soai_report_reset(report);
     if (!c || !def) FAIL(SOA_E_ARGUMENT, "no constraints, or no definition");
-    const soa_model *m = c->model;
     int at = 0;
     while (at < c->capacity.constraints && c->list[at].used)
         ++at;
     constraint k;
     memset(&k, 0, sizeof k);
     k.def = *def;
-    if (def->name && strlen(def->name) >= NAME_ROOM)
-        FAIL(SOA_E_NAME, "\"%.40s\" is longer than %d letters", def->name, NAME_ROOM - 1);
-    if (def->name)
-        strcpy(k.name, def->name);
+    const soa_status s = check(c, at, &k, report);
+    if (s) return s;
+    if (k.def.kind == SOA_RATIO)
+        join_ratio(c, &k);
     else
-        snprintf(k.name, sizeof k.name, "constraint %d", at + 1);
-    k.def.name = NULL;
-    for (int i = 0; i < c->capacity.constraints; ++i)
-        if (c->list[i].used && !strcmp(c->list[i].name, k.name))
-            FAIL(SOA_E_NAME, "there is a constraint \"%s\" already", k.name);
-    if (at == c->capacity.constraints)
-        FAIL(SOA_E_MEMORY, "\"%s\" would be constraint %d; there is room for %d", k.name, at + 1,
-             at);
-    if ((unsigned)def->kind >= SOA_CONSTRAINT_KIND_COUNT)
-        FAIL(SOA_E_ARGUMENT, "\"%s\": no kind of constraint has number %d", k.name, def->kind);
-    if (def->kind == SOA_RATIO) {
-        int terms = 0;
-        for (int j = 0; j < SOA_RATIO_TERMS; ++j) {
-            const int body = def->coordinate[j];
-            if (!body) continue;
-            if (!(fabs(def->coefficient[j]) <= 1e12))
-                FAIL(SOA_E_NOT_FINITE, "\"%s\": coefficient %d is not finite", k.name, j);
-            terms += def->coefficient[j] != 0;
-            if (body < 0) {
-                const constraint *loop = find(c, ~body);
-                if (!loop || free_of(loop) != 1)
-                    FAIL(SOA_E_JOINT, "\"%s\": constraint %d is no cut joint with one coordinate",
-                         k.name, ~body);
-                continue;
-            }
-            if (body < 1 || body > m->nb || soai_bodies(m)[body].nv != 1)
-                FAIL(SOA_E_JOINT, "\"%s\": body %d has no joint with one coordinate", k.name, body);
-            if (soai_metas(m)[body].leader >= 0)
-                FAIL(SOA_E_MIMIC, "\"%s\": body %d follows another joint (mimic); name that one",
-                     k.name, body);
-        }
-        if (!terms) FAIL(SOA_E_ARGUMENT, "\"%s\": no coordinate with a coefficient", k.name);
-    } else {
-        const int frame[2] = {def->frame1, def->frame2};
-        for (int i = 0; i < 2; ++i)
-            if (frame[i] < 0 || frame[i] >= m->frames)
-                FAIL(SOA_E_NAME, "\"%s\": frame%d is %d; the model has frames 0 to %d", k.name,
-                     i + 1, frame[i], (int)m->frames - 1);
-        const soai_frame_row *row = SOAI_AT(m, soai_frame_row, frame);
-        if (row[def->frame1].body == row[def->frame2].body)
-            FAIL(SOA_E_ARGUMENT,
-                 "\"%s\": both frames are on body %d; a constraint needs two bodies", k.name,
-                 (int)row[def->frame1].body);
-        if (!soai_is_rotation(&def->place1) || !soai_is_rotation(&def->place2))
-            FAIL(SOA_E_FRAME, "\"%s\": a place in its frame is not a rotation and a finite shift",
-                 k.name);
-    }
-    if (def->drive && def->kind != SOA_DISTANCE && def->kind != SOA_RATIO && def->kind != SOA_PLANE)
-        FAIL(SOA_E_ARGUMENT, "\"%s\": only a distance, a ratio or a plane can be driven in time",
-             k.name);
-    if (!(fabs(def->value) <= 1e300) || !(def->damping >= 0 && def->damping <= 1e300) ||
-        !(def->friction >= 0 && def->friction <= 1e300) || !(fabs(def->pitch) <= 1e12))
-        FAIL(SOA_E_NOT_FINITE,
-             "\"%s\": value, damping, friction or pitch is not finite (or negative)", k.name);
-    if (def->kind == SOA_LOOP) {
-        if ((unsigned)def->joint >= SOA_JOINT_TYPE_COUNT)
-            FAIL(SOA_E_JOINT, "\"%s\": no joint type has number %d", k.name, def->joint);
-        if (!unit(k.def.axis)) FAIL(SOA_E_JOINT, "\"%s\": axis has no direction", k.name);
-        if (def->joint == SOA_UNIVERSAL &&
-            (!unit(k.def.axis2) || !(fabs(v3_dot(k.def.axis, k.def.axis2)) < 1 - 1e-9)))
-            FAIL(SOA_E_JOINT,
-                 "\"%s\": the axes of a universal joint are parallel, or one has no direction",
-                 k.name);
-        const int rotor = def->rotor_inertia != 0 && def->gear_ratio != 0,
-                  exact = def->rotor_model == SOA_ROTOR_EXACT;
-        if (!(fabs(def->stiffness) <= 1e300) || !(fabs(def->rest) <= 1e300) ||
-            !(def->rotor_inertia >= 0 && def->rotor_inertia <= 1e300) ||
-            !(fabs(def->gear_ratio) <= 1e150))
-            FAIL(SOA_E_NOT_FINITE, "\"%s\": its spring or rotor is not finite (or negative)",
-                 k.name);
-        if (def->stiffness != 0 && (def->joint == SOA_SPHERICAL || def->joint == SOA_FREE))
-            FAIL(SOA_E_JOINT, "\"%s\": a %s joint has no spring", k.name,
-                 soa_joint_type_name(def->joint));
-        if (rotor && def->joint == SOA_FREE)
-            FAIL(SOA_E_JOINT, "\"%s\": a free joint that is cut has no rotor", k.name);
-        if (rotor && ((unsigned)def->rotor_model > SOA_ROTOR_EXACT ||
-                      (exact && soa_constraint_def_row_count(def) != 5)))
-            FAIL(SOA_E_JOINT, "\"%s\": an exact rotor needs a joint with one coordinate", k.name);
-        if (!soai_all_finite(def->rotor_axis, 3))
-            FAIL(SOA_E_NOT_FINITE, "\"%s\": rotor_axis is not finite", k.name);
-        if (!unit(k.def.rotor_axis)) memcpy(k.def.rotor_axis, k.def.axis, sizeof k.def.axis);
-        k.counted = def->stiffness != 0;
-        memcpy(k.a, k.def.axis, sizeof k.a);
-        memcpy(k.b1, k.def.axis2, sizeof k.b1); /* a planar joint counts along axis2 */
-        double along = v3_dot(k.a, k.b1);
-        for (int j = 0; j < 3; ++j)
-            k.b1[j] -= along * k.a[j];
-        if (!unit(k.b1) || def->joint != SOA_PLANAR) { /* any direction across the axis */
-            int least;
-            if (fabs(k.a[0]) < 0.6) {
-                least = 0;
-            } else if (fabs(k.a[1]) < 0.6) {
-                least = 1;
-            } else {
-                least = 2;
-            }
-            for (int j = 0; j < 3; ++j)
-                k.b1[j] = (j == least) - k.a[least] * k.a[j];
-            unit(k.b1);
-        }
-        v3_cross(k.a, k.b1, k.b2);
-    }
-    if (def->kind == SOA_DISTANCE && !def->drive && !(def->value > 0))
-        FAIL(SOA_E_ARGUMENT,
-             "\"%s\": a distance of %g; it must be positive (a spherical loop joins points)",
-             k.name, def->value);
-    if ((def->kind == SOA_ROLLING || def->kind == SOA_DISC) && !(def->value > 0))
-        FAIL(SOA_E_ARGUMENT, "\"%s\": a radius of %g", k.name, def->value);
-    if (def->kind == SOA_VELOCITY &&
-        (def->row_count < 1 || def->row_count > 6 || !soai_all_finite(&def->rows[0][0], 36)))
-        FAIL(SOA_E_ARGUMENT, "\"%s\": %d rows; 1 to 6, all finite", k.name, def->row_count);
-    k.rows = soa_constraint_def_row_count(&k.def);
-    const int rows = soa_constraints_row_count(c);
-    /* also those switched off must fit */
-    for (int i = 0, all = k.rows; i < c->capacity.constraints; ++i) {
-        if (c->list[i].used) all += c->list[i].rows;
-        if (all > c->capacity.rows)
-            FAIL(SOA_E_MEMORY,
-                 "\"%s\" has %d rows; with the %d of the others that is more than the %d there is "
-                 "room for",
-                 k.name, k.rows, rows, c->capacity.rows);
-    }
-    if (def->kind != SOA_RATIO) touch(c, def, &k);
-    for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j) {
-        int known = def->coordinate[j] <= 0;
-        if (def->coordinate[j] < 0) touch(c, &c->list[~def->coordinate[j]].def, &k);
-        for (int i = 0; i < k.tree_count && !known; ++i)
-            known = k.trees[i] == c->tree[def->coordinate[j]];
-        if (!known) k.trees[k.tree_count++] = c->tree[def->coordinate[j]];
-    }
+        touch(c, &k.def, &k);
     k.used = k.on = 1;
     c->list[at] = k;
-    for (int j = 0; j < SOA_RATIO_TERMS && def->kind == SOA_RATIO; ++j)
-        if (def->coordinate[j] < 0) c->list[~def->coordinate[j]].counted = 1;
     if (number) *number = at;
     return SOA_OK;
 }

@@ -256,116 +256,160 @@ soa_status soa_closed_project_rates(soa_constraints *c, soa_work *w, double t, c
     return soai_work_keep(w, before, closed_rates(c, w, t, q, held, v, left ? left : &ignored));
 }
 
-/* Unknown are lambda and the actuated torques; with u the other coordinates,
- *     G_u' lambda = f_u,   tau_a = f_a - G_a' lambda,   f = M a + bias - cut torques,
- * lambda = lambda0 + Z y with Z the null space of G_u', y the one that makes tau_a least. */
-static soa_status closed_id(soa_constraints *c, soa_work *w, const soa_input *input,
-                            const unsigned char *actuated, double *tau, double *lambda) {
-    const double *q = input->q, *v = input->v, *a = input->a;
-    const double t = input->t;
-    if (!c || !w || w->model != c->model || !tau || !(t - t == 0)) return SOA_E_ARGUMENT;
-    if (!c->capacity.dense) return SOA_E_MEMORY;
-    const soa_model *m = c->model;
-    const int nv = m->nv;
-    int rows = 0, free = 0, driven = 0;
-    soa_status s = soai_check_state(m, q, v, a, NULL, &w->body);
-    if (s || (s = soai_constraint_evaluate(c, w, q, v ? v : w->zero, t, &rows))) return s;
-    soai_constraint_form(c, w, rows, c->G);
+/* --- torques of a closed machine -------------------------------------------------------------- */
+/* Unknown are lambda and the actuated torques.  With f = M a + bias - cut torques, u the coordinates
+ * without a motor and a those with one,
+ *     G_u' lambda = f_u,   tau_a = f_a - G_a' lambda,
+ *     lambda = lambda0 + Z y,
+ * where the columns of Z span the null space of G_u' and y makes tau_a least. */
+typedef struct inverse {
+    soa_constraints *c;
+    const unsigned char *actuated; /* NULL: every coordinate has a motor */
+    int nv, rows;
+    int unmoved; /* coordinates without a motor */
+    int rank;    /* of G_u: columns of Q below it span G_u, the others are Z */
+} inverse;
+
+static int has_motor(const inverse *p, int j) {
+    return !p->actuated || p->actuated[j];
+}
+static double *row_of_G(const inverse *p, int r) {
+    return p->c->G + (size_t)r * (size_t)p->nv;
+}
+
+/* Does G a + gamma = 0 hold to rounding?  Then this acceleration is possible. */
+static int obeys(const inverse *p, const double *a) {
     double size = 1, off = 0;
-    for (int r = 0; r < rows; ++r) { /* does a obey the constraints? */
-        double x = c->row[r].gamma;
+    for (int r = 0; r < p->rows; ++r) {
+        double x = p->c->row[r].gamma;
         if (fabs(x) > size) size = fabs(x);
-        for (int j = 0; a && j < nv; ++j) {
-            const double term = c->G[(size_t)r * (size_t)nv + (size_t)j] * a[j];
+        for (int j = 0; a && j < p->nv; ++j) {
+            const double term = row_of_G(p, r)[j] * a[j];
             x += term;
             if (fabs(term) > size) size = fabs(term);
         }
         if (!(fabs(x) <= off)) off = fabs(x);
     }
-    if (!(off <= 1e-7 * size)) return SOA_E_INCONSISTENT;
-    memcpy(c->torque, c->cut, (size_t)nv * sizeof *c->torque);
-    if ((s = soa_rnea(m, w, q, v, a, input->wrenches, input->wrench_count, c->vdot))) return s;
-    soai_cut_force(c, a, 1, c->vdot);
-    for (int j = 0; j < nv; ++j)
-        c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
-    for (int j = 0; j < nv; ++j)
-        free += actuated && !actuated[j];
-    driven = nv - free;
-    /* (G_u)' P = Q R of rows x free: G_u = G's columns of u, so lambda = Q [y1; y2], R'y1 = P'f_u,
-     * y2 free */
-    double *A = c->K, *y = c->lambda;
+    return off <= 1e-7 * size;
+}
+
+/* lambda0 from G_u' lambda = f_u with f in c->torque.  G_u P = Q R (rows x unmoved) stays in c->K,
+ * c->beta and c->pivot: lambda = Q [y1; y2], R' y1 = P' f_u, y2 free and zero here.  0: no lambda
+ * gives the coordinates without a motor their f. */
+static int hold_unmoved(inverse *p, double *lambda) {
+    soa_constraints *c = p->c;
+    const int rows = p->rows, free = p->unmoved;
+    double *A = c->K;
+    for (int j = 0, k = 0; j < p->nv; ++j) {
+        if (has_motor(p, j)) continue;
+        for (int r = 0; r < rows; ++r)
+            A[free * r + k] = row_of_G(p, r)[j];
+        c->x[k++] = c->torque[j];
+    }
+    p->rank = free ? soai_qr(rows, free, A, c->beta, c->pivot, 1e-10) : 0;
     for (int r = 0; r < rows; ++r)
-        for (int j = 0, k = 0; j < nv; ++j)
-            if (actuated && !actuated[j])
-                A[free * r + k++] = c->G[(size_t)r * (size_t)nv + (size_t)j];
-    for (int j = 0, k = 0; j < nv; ++j)
-        if (actuated && !actuated[j]) c->x[k++] = c->torque[j];
-    const int rank = free ? soai_qr(rows, free, A, c->beta, c->pivot, 1e-10) : 0;
-    for (int r = 0; r < rows; ++r)
-        y[r] = 0;
-    for (int k = 0; k < rank; ++k) {
+        lambda[r] = 0;
+    for (int k = 0; k < p->rank; ++k) {
         double x = c->x[c->pivot[k]];
         for (int i = 0; i < k; ++i)
-            x -= A[free * i + k] * y[i];
-        y[k] = x / A[free * k + k];
+            x -= A[free * i + k] * lambda[i];
+        lambda[k] = x / A[free * k + k];
     }
-    double force = largest(nv, c->torque);
-    for (int k = rank; k < free; ++k) { /* what lambda cannot do at a coordinate without a motor */
+    const double force = largest(p->nv, c->torque);
+    for (int k = p->rank; k < free; ++k) {
         double x = c->x[c->pivot[k]];
-        for (int i = 0; i < rank; ++i)
-            x -= A[free * i + k] * y[i];
-        if (!(fabs(x) <= 1e-8 * (1e-3 + force))) return SOA_E_INCONSISTENT;
+        for (int i = 0; i < p->rank; ++i)
+            x -= A[free * i + k] * lambda[i];
+        if (!(fabs(x) <= 1e-8 * (1e-3 + force))) return 0;
     }
-    if (free) soai_qr_apply(rows, free, A, c->beta, 0, y);
-    /* tau_a = f_a - G_a' lambda0 - (G_a' Z) y2: least squares in y2, columns of Z from Q */
-    const int extra = rows - rank;
-    double *B = c->M, *right = c->step; /* driven x extra, driven */
-    for (int j = 0, k = 0; j < nv; ++j) {
-        if (actuated && !actuated[j]) continue;
-        right[k] = c->torque[j];
-        for (int r = 0; r < rows; ++r)
-            right[k] -= c->G[(size_t)r * (size_t)nv + (size_t)j] * y[r];
+    if (free) soai_qr_apply(rows, free, A, c->beta, 0, lambda);
+    return 1;
+}
+
+/* tau_a = f_a - G_a' lambda */
+static void motor_torques(const inverse *p, const double *lambda, double *tau) {
+    for (int j = 0, k = 0; j < p->nv; ++j) {
+        if (!has_motor(p, j)) continue;
+        tau[k] = p->c->torque[j];
+        for (int r = 0; r < p->rows; ++r)
+            tau[k] -= row_of_G(p, r)[j] * lambda[r];
         ++k;
     }
-    if (extra && driven) {
-        const double noise = 1e-11 * largest(rows * nv, c->G);
-        if ((size_t)driven * (size_t)extra > (size_t)nv * (size_t)nv) B = c->Y; /* rows x nv */
-        for (int e = 0; e < extra; ++e) {
-            double *z = c->right;
+}
+
+/* Z, column by column in c->N, and G_a' Z in B (motors x extra). */
+static void null_space(const inverse *p, int extra, double *B) {
+    soa_constraints *c = p->c;
+    const int rows = p->rows;
+    const double noise = 1e-11 * largest(rows * p->nv, c->G);
+    for (int e = 0; e < extra; ++e) {
+        double *z = c->right;
+        for (int r = 0; r < rows; ++r)
+            z[r] = r == p->rank + e;
+        if (p->unmoved) soai_qr_apply(rows, p->unmoved, c->K, c->beta, 0, z);
+        memcpy(c->N + (size_t)rows * (size_t)e, z, (size_t)rows * sizeof *z);
+        for (int j = 0, k = 0; j < p->nv; ++j) {
+            if (!has_motor(p, j)) continue;
+            double x = 0;
             for (int r = 0; r < rows; ++r)
-                z[r] = r == rank + e;
-            if (free) soai_qr_apply(rows, free, A, c->beta, 0, z);
-            memcpy(c->N + (size_t)rows * (size_t)e, z, (size_t)rows * sizeof *z);
-            for (int j = 0, k = 0; j < nv; ++j) {
-                if (actuated && !actuated[j]) continue;
-                double x = 0;
-                for (int r = 0; r < rows; ++r)
-                    x += c->G[(size_t)r * (size_t)nv + (size_t)j] * z[r];
-                B[extra * k++ + e] = fabs(x) > noise ? x : 0; /* redundant rows move nothing */
-            }
+                x += row_of_G(p, r)[j] * z[r];
+            B[extra * k++ + e] = fabs(x) > noise ? x : 0; /* redundant rows move nothing */
         }
-        const int bound = soai_qr(driven, extra, B, c->beta, c->pivot, 1e-10);
-        double *z = c->x;
-        memcpy(z, right, (size_t)driven * sizeof *z);
-        soai_qr_apply(driven, extra, B, c->beta, 1, z);
-        double *y2 = c->right;
-        for (int k = bound - 1; k >= 0; --k) {
-            y2[k] = z[k];
-            for (int i = k + 1; i < bound; ++i)
-                y2[k] -= B[extra * k + i] * y2[i];
-            y2[k] /= B[extra * k + k];
-        }
-        for (int k = 0; k < bound; ++k)
-            for (int r = 0; r < rows; ++r)
-                y[r] += c->N[(size_t)rows * (size_t)c->pivot[k] + (size_t)r] * y2[k];
-        for (int k = 0; k < bound && k < driven; ++k)
-            z[k] = 0; /* what is left */
-        soai_qr_apply(driven, extra, B, c->beta, 0, z);
-        memcpy(right, z, (size_t)driven * sizeof *z);
     }
-    for (int j = 0, k = 0; j < nv; ++j)
-        tau[j] = actuated && !actuated[j] ? 0 : right[k++];
-    if (lambda) memcpy(lambda, y, (size_t)rows * sizeof *lambda);
+}
+/* Least squares in y: tau_a loses all that (G_a' Z) y can take, and lambda gains Z y. */
+static void make_least(const inverse *p, double *lambda, double *tau) {
+    soa_constraints *c = p->c;
+    const int rows = p->rows, driven = p->nv - p->unmoved, extra = rows - p->rank;
+    if (!extra || !driven) return;
+    const int fits = (size_t)driven * (size_t)extra <= (size_t)p->nv * (size_t)p->nv;
+    double *B = fits ? c->M : c->Y; /* Y is rows x nv */
+    null_space(p, extra, B);
+    const int bound = soai_qr(driven, extra, B, c->beta, c->pivot, 1e-10);
+    double *z = c->x, *y = c->right;
+    memcpy(z, tau, (size_t)driven * sizeof *z);
+    soai_qr_apply(driven, extra, B, c->beta, 1, z);
+    for (int k = bound - 1; k >= 0; --k) {
+        y[k] = z[k];
+        for (int i = k + 1; i < bound; ++i)
+            y[k] -= B[extra * k + i] * y[i];
+        y[k] /= B[extra * k + k];
+    }
+    for (int k = 0; k < bound; ++k)
+        for (int r = 0; r < rows; ++r)
+            lambda[r] += c->N[(size_t)rows * (size_t)c->pivot[k] + (size_t)r] * y[k];
+    for (int k = 0; k < bound && k < driven; ++k)
+        z[k] = 0;
+    soai_qr_apply(driven, extra, B, c->beta, 0, z);
+    memcpy(tau, z, (size_t)driven * sizeof *z);
+}
+
+static soa_status closed_id(soa_constraints *c, soa_work *w, const soa_input *in,
+                            const unsigned char *actuated, double *tau, double *lambda) {
+    if (!c || !w || w->model != c->model || !tau || !(in->t - in->t == 0)) return SOA_E_ARGUMENT;
+    if (!c->capacity.dense) return SOA_E_MEMORY;
+    const soa_model *m = c->model;
+    inverse p = {.c = c, .actuated = actuated, .nv = m->nv};
+    soa_status s = soai_check_state(m, in->q, in->v, in->a, NULL, &w->body);
+    if (s) return s;
+    s = soai_constraint_evaluate(c, w, in->q, in->v ? in->v : w->zero, in->t, &p.rows);
+    if (s) return s;
+    soai_constraint_form(c, w, p.rows, c->G);
+    if (!obeys(&p, in->a)) return SOA_E_INCONSISTENT;
+    memcpy(c->torque, c->cut, (size_t)m->nv * sizeof *c->torque);
+    if ((s = soa_rnea(m, w, in->q, in->v, in->a, in->wrenches, in->wrench_count, c->vdot)))
+        return s;
+    soai_cut_force(c, in->a, 1, c->vdot);
+    for (int j = 0; j < m->nv; ++j) {
+        c->torque[j] = c->vdot[j] - c->torque[j]; /* f */
+        p.unmoved += !has_motor(&p, j);
+    }
+    if (!hold_unmoved(&p, c->lambda)) return SOA_E_INCONSISTENT;
+    motor_torques(&p, c->lambda, c->step);
+    make_least(&p, c->lambda, c->step);
+    for (int j = 0, k = 0; j < m->nv; ++j)
+        tau[j] = has_motor(&p, j) ? c->step[k++] : 0;
+    if (lambda) memcpy(lambda, c->lambda, (size_t)p.rows * sizeof *lambda);
     return SOA_OK;
 }
 soa_status soa_closed_id(soa_constraints *c, soa_work *w, const soa_input *input,

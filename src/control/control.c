@@ -326,10 +326,10 @@ soa_status soa_control_recursion(soa_control *c, const double *q, const soa_feed
         c->column[j] += eta[j];
     for (int k = 0; E && k < columns; ++k) { /* tau = E' rho */
         double sum = 0;
-        for (int j = 0; j < rows; ++j)
-            sum += E[(size_t)j * (size_t)columns + (size_t)k] * (j < c->nv ? c->column[j]
-                                                                 : eta     ? eta[j]
-                                                                           : 0);
+        for (int j = 0; j < rows; ++j) {
+            const double more = eta && j >= c->nv ? eta[j] : 0;
+            sum += E[(size_t)j * (size_t)columns + (size_t)k] * (j < c->nv ? c->column[j] : more);
+        }
         tau[k] = sum;
     }
     for (int j = 0; !E && j < c->nv; ++j)

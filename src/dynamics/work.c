@@ -77,8 +77,8 @@ static size_t layout(const soa_model *m, char *memory) {
     w->fext_f = soai_take(memory, &at, 6 * nb * sizeof(float));
     w->path = soai_take(memory, &at, 4 * (nb + 1) * sizeof(int));
     const size_t square = 2 * tv * tv, regress = 10 * nb * tv;
-    w->matrix =
-        soai_take(memory, &at, m->nm ? (square > regress ? square : regress) * sizeof(double) : 0);
+    const size_t larger = square > regress ? square : regress;
+    w->matrix = soai_take(memory, &at, m->nm ? larger * sizeof(double) : 0);
     w->tq_f = soai_take(memory, &at, tq * sizeof(float));
     w->tv_f = soai_take(memory, &at, tv * sizeof(float));
     w->ta_f = soai_take(memory, &at, tv * sizeof(float));

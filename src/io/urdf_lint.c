@@ -604,12 +604,14 @@ static void check_limit(lint *l, const soai_urdf_joint *joint) {
     }
     bool lower = soai_urdf_attribute(limit, "lower") != NULL,
          upper = soai_urdf_attribute(limit, "upper") != NULL;
-    if (ranged && (!lower || !upper))
-        WARN(line, "limit-missing", "joint '%.*s': <limit> has no %s; write %s", SHOWN, name,
-             lower   ? "upper, URDF takes it as 0"
-             : upper ? "lower, URDF takes it as 0"
-                     : "lower and upper, URDF takes both as 0, so it may not move",
-             lower || upper ? "it" : "them");
+    if (ranged && !lower && !upper)
+        WARN(line, "limit-missing",
+             "joint '%.*s': <limit> has no lower and upper, URDF takes both as 0, so it may not "
+             "move; write them",
+             SHOWN, name);
+    else if (ranged && (!lower || !upper))
+        WARN(line, "limit-missing", "joint '%.*s': <limit> has no %s, URDF takes it as 0; write it",
+             SHOWN, name, lower ? "upper" : "lower");
     if (joint->faulty_limit) return; /* told */
     if (!joint->continuous && def->lower > def->upper)
         FAULT(SOA_E_JOINT, line, "limit-order",

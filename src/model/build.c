@@ -507,192 +507,278 @@ static int guard_leaders(link_row *of, const soa_model *m, soai_body_double *bod
     return held;
 }
 
-static void fill(const builder *b, soa_model *m) {
-    const soa_model_def *def = b->def;
+/* --- filling the tables ----------------------------------------------------------------------- */
+/* The model's tables, and where the next joint's coordinates and the next text go. */
+typedef struct filling {
+    const builder *b;
+    soa_model *m;
+    soai_body_double *body;
+    soai_dof_double *dof;
+    soai_mimic_double *mimic;
+    soai_meta *meta;
+    soai_map *map_q, *map_v;
+    soai_frame_row *frame;
+    char *text;
+    size_t text_at;
+    int iq, iv, id; /* in the tree */
+    int uq, uv;     /* in the caller's coordinates */
+} filling;
+
+#define SECTION(m, type, field) ((type *)((char *)(m) + (m)->field))
+
+static filling begin_filling(const builder *b, soa_model *m) {
     memset(m, 0, (size_t)b->head.size);
     *m = b->head;
     memcpy(m->magic, SOAI_MODEL_MAGIC, 8);
     m->version = SOAI_MODEL_VERSION;
     m->order = SOAI_MODEL_ORDER;
-    memcpy(m->gravity, def->gravity, sizeof m->gravity);
-#define SECTION(type, field) ((type *)((char *)m + m->field))
-    soai_body_double *body = SECTION(soai_body_double, body_d);
-    soai_dof_double *dof = SECTION(soai_dof_double, dof_d);
-    soai_mimic_double *mimic = SECTION(soai_mimic_double, mimic_d);
-    soai_meta *meta = SECTION(soai_meta, meta);
-    soai_map *map_q = SECTION(soai_map, map_q), *map_v = SECTION(soai_map, map_v);
-    soai_frame_row *frame = SECTION(soai_frame_row, frame);
-    char *text = SECTION(char, text);
-    size_t at = 0;
-    m->name_text = put_text(text, &at, def->name ? def->name : "");
-    frame[0] =
-        (soai_frame_row){.text = put_text(text, &at, "world"), .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
-    int iq = 0, iv = 0, id = 0, uq = 0, uv = 0;
-    for (int i = 1; i <= def->body_count; ++i) {
-        const soa_body_def *d = def->bodies + i - 1;
-        const soa_joint_def *j = &d->joint;
-        const link_row *l = b->link + i;
-        frame[i] =
-            (soai_frame_row){.text = put_text(text, &at, d->name), .body = l->body, .is_link = 1};
-        memcpy(frame[i].R, l->place.R, sizeof l->place.R);
-        memcpy(frame[i].p, l->place.p, sizeof l->place.p);
-        const int joint_text = put_text(text, &at, joint_name(d));
-        soai_body_double *t = body + l->body;
-        add_inertia(&l->place, d, t->M);
-        if (j->type == SOA_FIXED) continue;
-        soai_meta *e = meta + l->body;
-        const link_row *p = b->link + d->parent;
-        const soa_frame place = soa_frame_compose(&p->place, &d->placement);
-        double u[3], u2[3];
-        soai_joint_axes(j, u, u2);
-        const int nv = soai_nv_of(j->type), nq = soai_nq_of(j->type), follows = l->leader >= 0;
-        t->parent = p->body;
-        t->type = (int)j->type;
-        t->nv = nv;
-        t->iq = iq;
-        t->iv = iv;
-        t->id = id;
-        fill_rotation(&place, u, t);
-        memcpy(t->axis, u, sizeof u);
-        double slide;
-        if (j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL) {
-            slide = 1;
-        } else if (j->type == SOA_HELICAL) {
-            slide = j->pitch;
-        } else {
-            slide = 0;
-        }
-        rot_mul(place.R, u, t->slide);
-        for (int k = 0; k < 3; ++k)
-            t->slide[k] *= slide;
-        fill_columns(j, u, u2, dof + iv);
+    memcpy(m->gravity, b->def->gravity, sizeof m->gravity);
+    return (filling){.b = b,
+                     .m = m,
+                     .body = SECTION(m, soai_body_double, body_d),
+                     .dof = SECTION(m, soai_dof_double, dof_d),
+                     .mimic = SECTION(m, soai_mimic_double, mimic_d),
+                     .meta = SECTION(m, soai_meta, meta),
+                     .map_q = SECTION(m, soai_map, map_q),
+                     .map_v = SECTION(m, soai_map, map_v),
+                     .frame = SECTION(m, soai_frame_row, frame),
+                     .text = SECTION(m, char, text)};
+}
+static int add_text(filling *f, const char *words) {
+    return put_text(f->text, &f->text_at, words);
+}
 
-        e->link_text = frame[i].text;
-        e->joint_text = joint_text;
-        e->frame = i;
-        e->leader = follows ? b->link[l->leader].body : -1;
-        e->ratio = l->ratio;
-        e->offset = l->offset;
-        e->user_q = follows ? -1 : uq;
-        e->user_v = follows ? -1 : uv;
-        memcpy(e->axis, u, sizeof u);
-        memcpy(e->axis2, u2, sizeof u2);
-        e->pitch = j->pitch;
-        memcpy(e->R, place.R, sizeof place.R);
-        memcpy(e->p, place.p, sizeof place.p);
-        e->lower = j->lower;
-        e->upper = j->upper;
-        e->max_speed = j->max_speed;
-        e->max_effort = j->max_effort;
-        if (!def->ideal) {
-            double spin[3], axis[3];
-            if (!unit(j->rotor_axis, spin)) memcpy(spin, u, sizeof u);
-            const double G = j->gear_ratio;
-            t->rotor = j->rotor_inertia > 0 && j->rotor_model == SOA_ROTOR_EXACT;
-            rot_mul(place.R, spin, axis);
-            for (int c = 0; c < nv; ++c) {
-                soai_dof_double *o = dof + iv + c;
-                o->armature = G * G * j->rotor_inertia;
-                if (nv == 1) t->armature = t->hinge = o->armature;
-                o->damping = j->damping;
-                o->stiffness = j->stiffness;
-                o->rest = j->rest;
-                o->friction_positive = j->friction_positive;
-                o->friction_negative = j->friction_negative;
-                for (int k = 0; t->rotor && k < 3; ++k)
-                    o->rotor[k] = j->rotor_inertia * G * axis[k];
-                if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 ||
-                    o->stiffness != 0)
-                    m->losses = 1;
-            }
-            e->rotor_inertia = j->rotor_inertia;
-            e->gear_ratio = G;
-            e->rotor_model = (int32_t)j->rotor_model;
-            memcpy(e->rotor_axis, spin, sizeof spin);
-            e->damping = j->damping;
-            e->stiffness = j->stiffness;
-            e->rest = j->rest;
-            e->friction_positive = j->friction_positive;
-            e->friction_negative = j->friction_negative;
-        } else {
-            e->gear_ratio = 1;
-            memcpy(e->rotor_axis, u, sizeof u);
-        }
-        const int own = (int)(t - body);
-        t->run = t->parent && t->parent == own - 1 ? t[-1].run : own;
-        body[t->parent].child = own;
-        t->kind = soai_kind_of(j->type, u, t->rotor != 0 || t->armature > 0);
-        for (int c = 0; c < nq && !follows; ++c)
-            map_q[iq + c] = (soai_map){.user = uq + c, .ratio = 1};
-        for (int c = 0; c < nv && !follows; ++c)
-            map_v[iv + c] = (soai_map){.user = uv + c, .ratio = 1};
-        if (!follows) {
-            uq += nq;
-            uv += nv;
-        }
-        iq += nq;
-        iv += nv;
-        id += nv * nv;
+/* How far a joint slides along its axis for each unit of its coordinate. */
+static double slide_of(const soa_joint_def *j) {
+    if (j->type == SOA_PRISMATIC || j->type == SOA_CYLINDRICAL) return 1;
+    return j->type == SOA_HELICAL ? j->pitch : 0;
+}
+
+/* The joint's row for the sweeps, at `place` in the body inboard of it, with axes u and u2. */
+static void fill_body(const filling *f, int i, const soa_frame *place, const double u[3],
+                      const double u2[3]) {
+    const soa_body_def *d = f->b->def->bodies + i - 1;
+    const soa_joint_def *j = &d->joint;
+    soai_body_double *t = f->body + f->b->link[i].body;
+    t->parent = f->b->link[d->parent].body;
+    t->type = (int)j->type;
+    t->nv = soai_nv_of(j->type);
+    t->iq = f->iq;
+    t->iv = f->iv;
+    t->id = f->id;
+    fill_rotation(place, u, t);
+    memcpy(t->axis, u, sizeof t->axis);
+    const double slide = slide_of(j);
+    rot_mul(place->R, u, t->slide);
+    for (int k = 0; k < 3; ++k)
+        t->slide[k] *= slide;
+    fill_columns(j, u, u2, f->dof + f->iv);
+}
+
+/* Rotor, friction and spring, for the sweeps and as given. */
+static void fill_motor(const filling *f, int i, const soa_frame *place, const double u[3]) {
+    const soa_joint_def *j = &f->b->def->bodies[i - 1].joint;
+    soai_body_double *t = f->body + f->b->link[i].body;
+    soai_meta *e = f->meta + f->b->link[i].body;
+    const double G = j->gear_ratio;
+    double spin[3], axis[3];
+    if (!unit(j->rotor_axis, spin)) memcpy(spin, u, sizeof spin);
+    t->rotor = j->rotor_inertia > 0 && j->rotor_model == SOA_ROTOR_EXACT;
+    rot_mul(place->R, spin, axis);
+    for (int c = 0; c < t->nv; ++c) {
+        soai_dof_double *o = f->dof + t->iv + c;
+        o->armature = G * G * j->rotor_inertia;
+        if (t->nv == 1) t->armature = t->hinge = o->armature;
+        o->damping = j->damping;
+        o->stiffness = j->stiffness;
+        o->rest = j->rest;
+        o->friction_positive = j->friction_positive;
+        o->friction_negative = j->friction_negative;
+        for (int k = 0; t->rotor && k < 3; ++k)
+            o->rotor[k] = j->rotor_inertia * G * axis[k];
+        if (o->damping != 0 || o->friction_positive != 0 || o->friction_negative != 0 ||
+            o->stiffness != 0)
+            f->m->losses = 1;
     }
-    for (int i = 1, k = 0; i <= m->nb; ++i) { /* followers, after all leaders are placed */
-        const soai_meta *e = meta + i;
+    e->rotor_inertia = j->rotor_inertia;
+    e->gear_ratio = G;
+    e->rotor_model = (int32_t)j->rotor_model;
+    memcpy(e->rotor_axis, spin, sizeof spin);
+    e->damping = j->damping;
+    e->stiffness = j->stiffness;
+    e->rest = j->rest;
+    e->friction_positive = j->friction_positive;
+    e->friction_negative = j->friction_negative;
+}
+
+/* The joint as reported to the caller. */
+static void fill_meta(const filling *f, int i, const soa_frame *place, const double u[3],
+                      const double u2[3]) {
+    const soa_joint_def *j = &f->b->def->bodies[i - 1].joint;
+    const link_row *l = f->b->link + i;
+    const int follows = l->leader >= 0;
+    soai_meta *e = f->meta + l->body;
+    e->link_text = f->frame[i].text;
+    e->frame = i;
+    e->leader = follows ? f->b->link[l->leader].body : -1;
+    e->ratio = l->ratio;
+    e->offset = l->offset;
+    e->user_q = follows ? -1 : f->uq;
+    e->user_v = follows ? -1 : f->uv;
+    memcpy(e->axis, u, sizeof e->axis);
+    memcpy(e->axis2, u2, sizeof e->axis2);
+    e->pitch = j->pitch;
+    memcpy(e->R, place->R, sizeof place->R);
+    memcpy(e->p, place->p, sizeof place->p);
+    e->lower = j->lower;
+    e->upper = j->upper;
+    e->max_speed = j->max_speed;
+    e->max_effort = j->max_effort;
+}
+
+/* Gives the joint its coordinates, in the tree and, if it follows no other, the caller's. */
+static void take_coordinates(filling *f, int i) {
+    const link_row *l = f->b->link + i;
+    const soa_joint_type type = f->b->def->bodies[i - 1].joint.type;
+    const int nv = soai_nv_of(type), nq = soai_nq_of(type);
+    if (l->leader < 0) {
+        for (int c = 0; c < nq; ++c)
+            f->map_q[f->iq + c] = (soai_map){.user = f->uq + c, .ratio = 1};
+        for (int c = 0; c < nv; ++c)
+            f->map_v[f->iv + c] = (soai_map){.user = f->uv + c, .ratio = 1};
+        f->uq += nq;
+        f->uv += nv;
+    }
+    f->iq += nq;
+    f->iv += nv;
+    f->id += nv * nv;
+}
+
+/* A link's frame, its mass, and its joint if that moves. */
+static void fill_link(filling *f, int i) {
+    const soa_body_def *d = f->b->def->bodies + i - 1;
+    const link_row *l = f->b->link + i;
+    soai_frame_row *row = f->frame + i;
+    *row = (soai_frame_row){.text = add_text(f, d->name), .body = l->body, .is_link = 1};
+    memcpy(row->R, l->place.R, sizeof l->place.R);
+    memcpy(row->p, l->place.p, sizeof l->place.p);
+    const int joint_text = add_text(f, joint_name(d));
+    soai_body_double *t = f->body + l->body;
+    add_inertia(&l->place, d, t->M);
+    if (d->joint.type == SOA_FIXED) return;
+    const soa_frame place = soa_frame_compose(&f->b->link[d->parent].place, &d->placement);
+    double u[3], u2[3];
+    soai_joint_axes(&d->joint, u, u2);
+    fill_body(f, i, &place, u, u2);
+    fill_meta(f, i, &place, u, u2);
+    f->meta[l->body].joint_text = joint_text;
+    if (!f->b->def->ideal) {
+        fill_motor(f, i, &place, u);
+    } else {
+        f->meta[l->body].gear_ratio = 1;
+        memcpy(f->meta[l->body].rotor_axis, u, sizeof u);
+    }
+    t->run = t->parent && t->parent == l->body - 1 ? t[-1].run : l->body;
+    f->body[t->parent].child = l->body;
+    t->kind = soai_kind_of(d->joint.type, u, t->rotor != 0 || t->armature > 0);
+    take_coordinates(f, i);
+}
+
+/* Followers read their leader's coordinates, so all leaders have theirs before this. */
+static void fill_followers(const filling *f) {
+    int k = 0;
+    for (int i = 1; i <= f->m->nb; ++i) {
+        const soai_meta *e = f->meta + i;
         if (e->leader < 0) continue;
-        const soai_body_double *lead = body + e->leader;
-        map_q[body[i].iq] =
-            (soai_map){.user = meta[e->leader].user_q, .ratio = e->ratio, .offset = e->offset};
-        map_v[body[i].iv] = (soai_map){.user = meta[e->leader].user_v, .ratio = e->ratio};
-        mimic[k++] =
-            (soai_mimic_double){.follower = body[i].iv, .leader = lead->iv, .ratio = e->ratio};
+        const soai_body_double *own = f->body + i;
+        const soai_meta *lead = f->meta + e->leader;
+        f->map_q[own->iq] =
+            (soai_map){.user = lead->user_q, .ratio = e->ratio, .offset = e->offset};
+        f->map_v[own->iv] = (soai_map){.user = lead->user_v, .ratio = e->ratio};
+        f->mimic[k++] = (soai_mimic_double){
+            .follower = own->iv, .leader = f->body[e->leader].iv, .ratio = e->ratio};
     }
+}
+
+/* Frames that are not links. */
+static void fill_frames(filling *f) {
+    const soa_model_def *def = f->b->def;
     for (int i = 0; i < def->frame_count; ++i) {
-        const soa_frame_def *f = def->frames + i;
-        const link_row *l = b->link + f->link;
-        const soa_frame place = soa_frame_compose(&l->place, &f->placement);
-        soai_frame_row *row = frame + 1 + def->body_count + i;
-        *row = (soai_frame_row){.text = put_text(text, &at, f->name), .body = l->body};
+        const soa_frame_def *d = def->frames + i;
+        const link_row *l = f->b->link + d->link;
+        const soa_frame place = soa_frame_compose(&l->place, &d->placement);
+        soai_frame_row *row = f->frame + 1 + def->body_count + i;
+        *row = (soai_frame_row){.text = add_text(f, d->name), .body = l->body};
         memcpy(row->R, place.R, sizeof place.R);
         memcpy(row->p, place.p, sizeof place.p);
     }
-    for (int i = m->nb; i >= 1; --i) {
-        soai_body_double *t = body + i;
-        t->starts = soai_starts(body, i);
+}
+
+/* What the sweeps know of the tree's shape, after all parents and children are set. */
+static void fill_shape(const filling *f) {
+    for (int i = f->m->nb; i >= 1; --i) {
+        soai_body_double *t = f->body + i;
+        t->starts = soai_starts(f->body, i);
         t->levers = t->child != 0;
-        t->end = soai_end(body, i);
+        t->end = soai_end(f->body, i);
         t->path = i;
         t->path_in = t->parent;
     }
-    body[0] = (soai_body_double){.child = body[0].child}; /* mass fixed to the world never moves */
-    /* Merged bodies as reported to the caller. */
-    for (int i = 1; i <= m->nb; ++i) {
-        const double *M = body[i].M;
-        soai_meta *e = meta + i;
-        soai_inertia_packs(M, body[i].P);
+    /* mass fixed to the world never moves */
+    f->body[0] = (soai_body_double){.child = f->body[0].child};
+}
+
+/* Masses of the bodies, links on fixed joints included, as reported to the caller. */
+static void fill_masses(const filling *f) {
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int i = 1; i <= f->m->nb; ++i) {
+        const double *M = f->body[i].M;
+        soai_meta *e = f->meta + i;
+        soai_inertia_packs(M, f->body[i].P);
         e->mass = M[0];
         for (int k = 0; k < 3; ++k)
             e->com[k] = M[0] > 0 ? M[1 + k] / M[0] : 0;
-        const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0},
-                     one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        const double back[10] = {-M[0], 0, 0, 0, 0, 0, 0, 0, 0, 0};
         double shifted[10];
         memcpy(shifted, M, sizeof shifted);
         /* I about com = I about origin - m (c.c 1 - c c') */
         rigid_in_add(one, e->com, back, shifted, shifted);
         memcpy(e->inertia, shifted + 4, sizeof e->inertia);
-        m->mass += M[0];
+        f->m->mass += M[0];
     }
-    m->stuck_free = stuck_body(m->nb, 0, body, dof, meta);
-    m->held = guard_leaders(b->link, m, body, meta, mimic);
-    meta[0].stuck = stuck_body(m->nb, 1, body, dof, meta);
-    soai_body_float *body_f = SECTION(soai_body_float, body_f);
-    soai_dof_float *dof_f = SECTION(soai_dof_float, dof_f);
-    soai_mimic_float *mimic_f = SECTION(soai_mimic_float, mimic_f);
-    soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
-    for (int i = 0; i < m->nm + m->held; ++i)
-        mimic_f[i] = (soai_mimic_float){mimic[i].follower, mimic[i].leader, (float)mimic[i].ratio,
-                                        (float)mimic[i].hold};
-#undef SECTION
+}
+
+/* The tables of single precision. */
+static void fill_floats(const filling *f) {
+    soa_model *m = f->m;
+    soai_mimic_float *mimic_f = SECTION(m, soai_mimic_float, mimic_f);
+    soai_round_tables(m->nb, f->body, m->tv, f->dof, SECTION(m, soai_body_float, body_f),
+                      SECTION(m, soai_dof_float, dof_f));
+    for (int i = 0; i < m->nm + m->held; ++i) {
+        const soai_mimic_double *row = f->mimic + i;
+        mimic_f[i] =
+            (soai_mimic_float){row->follower, row->leader, (float)row->ratio, (float)row->hold};
+    }
+}
+
+static void fill(const builder *b, soa_model *m) {
+    filling f = begin_filling(b, m);
+    m->name_text = add_text(&f, b->def->name ? b->def->name : "");
+    f.frame[0] = (soai_frame_row){.text = add_text(&f, "world"), .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    for (int i = 1; i <= b->def->body_count; ++i)
+        fill_link(&f, i);
+    fill_followers(&f);
+    fill_frames(&f);
+    fill_shape(&f);
+    fill_masses(&f);
+    m->stuck_free = stuck_body(m->nb, 0, f.body, f.dof, f.meta);
+    m->held = guard_leaders(b->link, m, f.body, f.meta, f.mimic);
+    f.meta[0].stuck = stuck_body(m->nb, 1, f.body, f.dof, f.meta);
+    fill_floats(&f);
     m->checksum = 0;
     m->checksum = soai_checksum(m, (size_t)m->size);
 }
+#undef SECTION
 
 soa_status soa_model_size(const soa_model_def *def, size_t *size, soa_report *report) {
     soai_report_reset(report);

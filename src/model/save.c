@@ -20,116 +20,180 @@ static uint64_t checksum_of(const soa_model *m) {
     return h;
 }
 
-static soa_status check_tables(const soa_model *m, soa_report *report) {
-    const soai_body_double *body = soai_bodies(m);
-    const soai_body_float *body_f = SOAI_AT(m, soai_body_float, body_f);
-    const soai_meta *meta = soai_metas(m);
-    const soai_map *map_q = SOAI_AT(m, soai_map, map_q), *map_v = SOAI_AT(m, soai_map, map_v);
-    const soai_mimic_double *mimic = SOAI_AT(m, soai_mimic_double, mimic_d);
-    const soai_mimic_float *mimic_f = SOAI_AT(m, soai_mimic_float, mimic_f);
-    const soai_frame_row *frame = SOAI_AT(m, soai_frame_row, frame);
-    const char *text = SOAI_AT(m, char, text);
-    const int64_t words = (int64_t)m->text_size;
-#define TEXT_FITS(t) ((t) >= 0 && (t) < words)
-    if (words < 1 || text[words - 1] != 0 || !TEXT_FITS(m->name_text))
-        BAD(SOA_E_FORMAT, "the names are damaged");
-    if (!soai_all_finite(m->gravity, 3)) BAD(SOA_E_FORMAT, "gravity is not a finite vector");
-    int64_t iq = 0, iv = 0, id = 0, uq = 0, uv = 0, nm = 0;
+/* The tables of a model that is being checked. */
+typedef struct tables {
+    const soa_model *m;
+    const soai_body_double *body;
+    const soai_body_float *body_f;
+    const soai_meta *meta;
+    const soai_map *map_q, *map_v;
+    const soai_mimic_double *mimic;
+    const soai_mimic_float *mimic_f;
+} tables;
+/* Coordinates counted so far: in the tree, in the caller's vectors, and mimic joints. */
+typedef struct counts {
+    int64_t iq, iv, id, uq, uv, nm;
+} counts;
+
+static int text_fits(const soa_model *m, int64_t text) {
+    return text >= 0 && text < (int64_t)m->text_size;
+}
+
+static int world_fits(const tables *t) {
+    const soai_body_double *b = t->body;
+    const int stuck = t->meta->stuck, nb = t->m->nb;
+    return !b->parent && !b->nv && !b->type && b->child >= 0 && b->child <= nb && stuck >= 0 &&
+           stuck <= nb;
+}
+/* Do the integers of body i follow from its parent and its joint type? */
+static int body_fits(const tables *t, const counts *at, int i) {
+    const soai_body_double *body = t->body, *b = body + i;
+    const soa_joint_type type = (soa_joint_type)b->type;
+    const int nv = soai_nv_of(type), nb = t->m->nb;
+    if (b->parent < 0 || b->parent >= i || body[b->parent].child < i) return 0;
+    if (b->kind != soai_kind_of(type, b->axis, b->rotor != 0 || b->hinge > 0)) return 0;
+    if (b->nv != nv || b->iq != at->iq || b->iv != at->iv || b->id != at->id) return 0;
+    if (b->rotor != 0 && nv != 1) return 0;
+    if (b->run != (b->parent && b->parent == i - 1 ? b[-1].run : i)) return 0;
+    if (b->starts != soai_starts(body, i) || b->levers != (b->child != 0)) return 0;
+    if (b->path != i || b->path_in != b->parent || b->own) return 0;
+    if (b->child && (b->child <= i || b->child > nb || body[b->child].parent != i)) return 0;
+    return b->end == soai_end(body, i);
+}
+static int meta_fits(const tables *t, const counts *at, int i) {
+    const soai_meta *e = t->meta + i;
+    const int follows = e->leader >= 0;
+    return text_fits(t->m, e->link_text) && text_fits(t->m, e->joint_text) && e->frame >= 1 &&
+           e->frame < t->m->frames && e->leader >= -1 && e->leader <= t->m->nb &&
+           e->user_q == (follows ? -1 : at->uq) && e->user_v == (follows ? -1 : at->uv) &&
+           !(follows && t->body[i].nv != 1);
+}
+static soa_status check_bodies(const tables *t, soa_report *report) {
+    const soa_model *m = t->m;
+    counts at = {0};
     for (int i = 0; i <= m->nb; ++i) {
-        const soai_body_double *t = body + i;
-        const soai_meta *e = meta + i;
-        if (memcmp(t, body_f + i, offsetof(soai_body_double, R0)))
+        if (memcmp(t->body + i, t->body_f + i, offsetof(soai_body_double, R0)))
             BAD(SOA_E_FORMAT, "body %d: its two tables differ", i);
-        if (i == 0) {
-            if (t->parent || t->nv || t->type || t->child < 0 || t->child > m->nb || e->stuck < 0 ||
-                e->stuck > m->nb)
-                BAD(SOA_E_FORMAT, "body 0 is not the world");
-            continue;
-        }
-        if (t->type <= SOA_FIXED || t->type >= SOA_JOINT_TYPE_COUNT)
-            BAD(SOA_E_FORMAT, "body %d: joint type %d", i, t->type);
-        const soa_joint_type type = (soa_joint_type)t->type;
-        const int nv = soai_nv_of(type), nq = soai_nq_of(type);
-        if (t->parent < 0 || t->parent >= i ||
-            t->kind != soai_kind_of(type, t->axis, t->rotor != 0 || t->hinge > 0) || t->nv != nv ||
-            t->iq != iq || t->iv != iv || t->id != id || (t->rotor != 0 && nv != 1) ||
-            body[t->parent].child < i ||
-            t->run != (t->parent && t->parent == i - 1 ? t[-1].run : i) ||
-            t->starts != soai_starts(body, i) || t->levers != (t->child != 0) || t->path != i ||
-            t->path_in != t->parent ||
-            (t->child && (t->child <= i || t->child > m->nb || body[t->child].parent != i)) ||
-            t->end != soai_end(body, i) || t->own)
+        if (i == 0 && !world_fits(t)) BAD(SOA_E_FORMAT, "body 0 is not the world");
+        if (i == 0) continue;
+        const int number = t->body[i].type;
+        if (number <= SOA_FIXED || number >= SOA_JOINT_TYPE_COUNT)
+            BAD(SOA_E_FORMAT, "body %d: joint type %d", i, number);
+        if (!body_fits(t, &at, i))
             BAD(SOA_E_FORMAT, "body %d: its row of the table does not fit its joint", i);
-        const int follows = e->leader >= 0;
-        if (!TEXT_FITS(e->link_text) || !TEXT_FITS(e->joint_text) || e->frame < 1 ||
-            e->frame >= m->frames || e->leader < -1 || e->leader > m->nb ||
-            e->user_q != (follows ? -1 : uq) || e->user_v != (follows ? -1 : uv) ||
-            (follows && nv != 1))
-            BAD(SOA_E_FORMAT, "body %d: its description is damaged", i);
-        if (!follows) {
-            uq += nq;
-            uv += nv;
-        }
-        iq += nq;
-        iv += nv;
-        id += nv * nv;
-        nm += follows;
-    }
-    if (iq != m->tq || iv != m->tv || id != m->nd || nm != m->nm || uq != m->nq || uv != m->nv)
-        BAD(SOA_E_FORMAT, "the counts of coordinates do not fit the joints");
-    for (int i = 1, k = 0; i <= m->nb; ++i) {
-        const soai_meta *e = meta + i;
-        const int nv = body[i].nv, nq = soai_nq_of((soa_joint_type)body[i].type);
-        int fits = 1;
-        if (e->leader >= 0) {
-            const soai_meta *lead = meta + e->leader;
-            fits = e->leader >= 1 && body[e->leader].nv == 1 && lead->leader < 0 && k < m->nm;
-            fits =
-                fits && mimic[k].follower == body[i].iv && mimic[k].leader == body[e->leader].iv &&
-                mimic_f[k].follower == mimic[k].follower && mimic_f[k].leader == mimic[k].leader &&
-                map_q[body[i].iq].user == lead->user_q && map_v[body[i].iv].user == lead->user_v;
-            ++k;
+        if (!meta_fits(t, &at, i)) BAD(SOA_E_FORMAT, "body %d: its description is damaged", i);
+        const int nv = soai_nv_of((soa_joint_type)number), nq = soai_nq_of((soa_joint_type)number);
+        if (t->meta[i].leader < 0) {
+            at.uq += nq;
+            at.uv += nv;
         } else {
-            for (int c = 0; c < nq; ++c)
-                fits = fits && map_q[body[i].iq + c].user == e->user_q + c;
-            for (int c = 0; c < nv; ++c)
-                fits = fits && map_v[body[i].iv + c].user == e->user_v + c;
+            ++at.nm;
         }
-        if (!fits) BAD(SOA_E_FORMAT, "body %d: the map of its coordinates is damaged", i);
+        at.iq += nq;
+        at.iv += nv;
+        at.id += nv * nv;
     }
-    for (int k = m->nm, i = 1; k < m->nm + m->held; ++k, ++i) { /* leaders, in ascending order */
-        while (i <= m->nb && body[i].iv != mimic[k].leader)
+    if (at.iq != m->tq || at.iv != m->tv || at.id != m->nd || at.nm != m->nm || at.uq != m->nq ||
+        at.uv != m->nv)
+        BAD(SOA_E_FORMAT, "the counts of coordinates do not fit the joints");
+    return SOA_OK;
+}
+
+/* Does row k of the mimic joints tie body i to its leader? */
+static int follower_fits(const tables *t, int i, int k) {
+    const int leader = t->meta[i].leader;
+    const soai_body_double *own = t->body + i, *lead = t->body + leader;
+    const soai_mimic_double *row = t->mimic + k;
+    const soai_mimic_float *row_f = t->mimic_f + k;
+    if (leader < 1 || lead->nv != 1 || t->meta[leader].leader >= 0 || k >= t->m->nm) return 0;
+    return row->follower == own->iv && row->leader == lead->iv &&
+           row_f->follower == row->follower && row_f->leader == row->leader &&
+           t->map_q[own->iq].user == t->meta[leader].user_q &&
+           t->map_v[own->iv].user == t->meta[leader].user_v;
+}
+static int map_fits(const tables *t, int i) {
+    const soai_body_double *own = t->body + i;
+    const soai_meta *e = t->meta + i;
+    const int nq = soai_nq_of((soa_joint_type)own->type);
+    for (int c = 0; c < nq; ++c)
+        if (t->map_q[own->iq + c].user != e->user_q + c) return 0;
+    for (int c = 0; c < own->nv; ++c)
+        if (t->map_v[own->iv + c].user != e->user_v + c) return 0;
+    return 1;
+}
+static soa_status check_maps(const tables *t, soa_report *report) {
+    for (int i = 1, k = 0; i <= t->m->nb; ++i) {
+        const int follows = t->meta[i].leader >= 0;
+        const int fits = follows ? follower_fits(t, i, k) : map_fits(t, i);
+        if (!fits) BAD(SOA_E_FORMAT, "body %d: the map of its coordinates is damaged", i);
+        k += follows;
+    }
+    return SOA_OK;
+}
+/* Rows of mimic joints: followers first, then their leaders in ascending order. */
+static soa_status check_mimic(const tables *t, soa_report *report) {
+    const soa_model *m = t->m;
+    const soai_body_double *body = t->body;
+    for (int k = m->nm, i = 1; k < m->nm + m->held; ++k, ++i) {
+        const soai_mimic_double *row = t->mimic + k;
+        while (i <= m->nb && body[i].iv != row->leader)
             ++i;
-        if (i > m->nb || body[i].nv != 1 || meta[i].leader >= 0 ||
-            mimic[k].follower != mimic[k].leader || mimic_f[k].follower != mimic[k].leader ||
-            mimic_f[k].leader != mimic[k].leader)
+        if (i > m->nb || body[i].nv != 1 || t->meta[i].leader >= 0 ||
+            row->follower != row->leader || t->mimic_f[k].follower != row->leader ||
+            t->mimic_f[k].leader != row->leader)
             BAD(SOA_E_FORMAT, "row %d of its leaders is damaged", (int)(k - m->nm));
     }
     for (int k = 0; k < m->nm + m->held; ++k) {
-        const double ratio = mimic[k].ratio, hold = mimic[k].hold;
-        if (!isfinite(ratio) || !isfinite(hold) ||
-            (k < m->nm ? hold != 0 : !(hold > 0) || ratio != 0) ||
-            mimic_f[k].ratio != (float)ratio || mimic_f[k].hold != (float)hold)
+        const double ratio = t->mimic[k].ratio, hold = t->mimic[k].hold;
+        const int fits = k < m->nm ? hold == 0 : hold > 0 && ratio == 0;
+        if (!isfinite(ratio) || !isfinite(hold) || !fits || t->mimic_f[k].ratio != (float)ratio ||
+            t->mimic_f[k].hold != (float)hold)
             BAD(SOA_E_FORMAT, "row %d of its mimic joints is damaged", k);
     }
-    for (int i = 0; i < m->frames; ++i)
-        if (!TEXT_FITS(frame[i].text) || frame[i].body < 0 || frame[i].body > m->nb)
-            BAD(SOA_E_FORMAT, "frame %d is damaged", i);
+    return SOA_OK;
+}
+
+static soa_status check_numbers(const tables *t, soa_report *report) {
+    const soa_model *m = t->m;
+    const size_t count =
+        (sizeof(soai_body_double) - offsetof(soai_body_double, R0)) / sizeof(double);
     for (int i = 1; i <= m->nb; ++i) {
-        const double *numbers = (const double *)(const void *)((const char *)(body + i) +
-                                                               offsetof(soai_body_double, R0));
-        if (!soai_all_finite(numbers,
-                             (sizeof *body - offsetof(soai_body_double, R0)) / sizeof(double)))
+        const char *row = (const char *)(t->body + i);
+        const void *numbers = row + offsetof(soai_body_double, R0);
+        if (!soai_all_finite(numbers, count))
             BAD(SOA_E_FORMAT, "body %d: a constant is not finite", i);
         double packs[24];
-        soai_inertia_packs(body[i].M, packs);
-        if (memcmp(packs, body[i].P, sizeof packs))
+        soai_inertia_packs(t->body[i].M, packs);
+        if (memcmp(packs, t->body[i].P, sizeof packs))
             BAD(SOA_E_FORMAT, "body %d: its two inertias differ", i);
     }
     if (m->tv && !soai_all_finite((const double *)SOAI_AT(m, soai_dof_double, dof_d),
                                   (size_t)m->tv * sizeof(soai_dof_double) / sizeof(double)))
         BAD(SOA_E_FORMAT, "a joint's constant is not finite");
     return SOA_OK;
+}
+
+static soa_status check_tables(const soa_model *m, soa_report *report) {
+    const tables t = {.m = m,
+                      .body = soai_bodies(m),
+                      .body_f = SOAI_AT(m, soai_body_float, body_f),
+                      .meta = soai_metas(m),
+                      .map_q = SOAI_AT(m, soai_map, map_q),
+                      .map_v = SOAI_AT(m, soai_map, map_v),
+                      .mimic = SOAI_AT(m, soai_mimic_double, mimic_d),
+                      .mimic_f = SOAI_AT(m, soai_mimic_float, mimic_f)};
+    const soai_frame_row *frame = SOAI_AT(m, soai_frame_row, frame);
+    const char *text = SOAI_AT(m, char, text);
+    const int64_t words = (int64_t)m->text_size;
+    if (words < 1 || text[words - 1] != 0 || !text_fits(m, m->name_text))
+        BAD(SOA_E_FORMAT, "the names are damaged");
+    if (!soai_all_finite(m->gravity, 3)) BAD(SOA_E_FORMAT, "gravity is not a finite vector");
+    soa_status s = check_bodies(&t, report);
+    if (s || (s = check_maps(&t, report)) || (s = check_mimic(&t, report))) return s;
+    for (int i = 0; i < m->frames; ++i)
+        if (!text_fits(m, frame[i].text) || frame[i].body < 0 || frame[i].body > m->nb)
+            BAD(SOA_E_FORMAT, "frame %d is damaged", i);
+    return check_numbers(&t, report);
 }
 
 soa_status soa_model_from_bytes(const void *buffer, size_t size, const soa_model **model,

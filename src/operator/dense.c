@@ -287,55 +287,110 @@ static matrix composite(oracle *o) {
     return r;
 }
 
-static matrix form(oracle *o, int leaf) {
-    soa_machine *m = o->m;
+/* The bodies' inertias, 6 x 6 blocks on the diagonal. */
+static void rows_of_M(const soa_machine *m, matrix out) {
+    const soai_view_double *k = &m->work->view;
+    for (int i = 1; i <= k->nb; ++i)
+        for (int c = 0; c < 6; ++c) {
+            double e[6] = {0}, y[6];
+            e[c] = 1;
+            rigid_mul_k(k->body[i].M, e, y);
+            for (int j = 0; j < 6; ++j)
+                AT(out, 6 * i - 6 + j, 6 * i - 6 + c) = y[j];
+        }
+}
+/* The motion of the base at the bodies that hang on it. */
+static void rows_of_base(const soa_machine *m, matrix out) {
     const soai_view_double *k = &m->work->view;
     const kernel_work *w = &m->work->w;
-    const int nb = k->nb, nl = 6 * nb, nv = k->nv, to = soai_leaves[leaf].to,
-              from = soai_leaves[leaf].from;
-    matrix out = make(m->size[to], m->size[from]);
-    if (!out.x) return out;
+    for (int i = 1; i <= k->nb; ++i)
+        for (int c = 0; !k->body[i].parent && c < 6; ++c) {
+            double e[6] = {0}, y[6];
+            e[c] = 1;
+            motion_out(w->b[i].R, w->b[i].p, e, y);
+            for (int j = 0; j < 6; ++j)
+                AT(out, 6 * i - 6 + j, c) = y[j];
+        }
+}
+/* Writes a leaf that is formed entry by entry; 0 if it is a product of others. */
+static int entries_of(soa_machine *m, int leaf, matrix out) {
+    const soai_view_double *k = &m->work->view;
+    const kernel_work *w = &m->work->w;
     switch (leaf) {
     case LEAF_XPHI:
-        for (int i = 1; i <= nb; ++i)
+        for (int i = 1; i <= k->nb; ++i)
             put_phi(out, 6 * i - 6, 6 * i - 6, w->b[i].R, w->b[i].p);
-        return out;
+        return 1;
     case LEAF_SHIFT:
-        for (int i = 1; i <= nb; ++i)
+        for (int i = 1; i <= k->nb; ++i)
             for (int j = 0; k->body[i].parent && j < 6; ++j)
                 AT(out, 6 * k->body[i].parent - 6 + j, 6 * i - 6 + j) = 1;
-        return out;
-    case LEAF_HINGE: rows_of_H(m, out); return out;
-    case LEAF_RIGID:
-        for (int i = 1; i <= nb; ++i)
-            for (int c = 0; c < 6; ++c) {
-                double e[6] = {0}, y[6];
-                e[c] = 1;
-                rigid_mul_k(k->body[i].M, e, y);
-                for (int j = 0; j < 6; ++j)
-                    AT(out, 6 * i - 6 + j, 6 * i - 6 + c) = y[j];
-            }
-        return out;
+        return 1;
+    case LEAF_HINGE: rows_of_H(m, out); return 1;
+    case LEAF_RIGID: rows_of_M(m, out); return 1;
     case LEAF_ROTOR:
-        for (int j = 0; j < nv; ++j)
+        for (int j = 0; j < k->nv; ++j)
             AT(out, j, j) = k->dof[j].armature;
-        return out;
+        return 1;
     case LEAF_TIPS:
         for (int f = 0; f < m->tips.count; ++f)
             put_phi(out, 6 * m->tips.body[f] - 6, 6 * f, m->tips.R + 9 * f, m->tips.p + 3 * f);
-        return out;
-    case LEAF_INJECT:
-        for (int i = 1; i <= nb; ++i)
-            for (int c = 0; !k->body[i].parent && c < 6; ++c) {
-                double e[6] = {0}, y[6];
-                e[c] = 1;
-                motion_out(w->b[i].R, w->b[i].p, e, y);
-                for (int j = 0; j < 6; ++j)
-                    AT(out, 6 * i - 6 + j, c) = y[j];
-            }
-        return out;
-    default: break;
+        return 1;
+    case LEAF_INJECT: rows_of_base(m, out); return 1;
+    default: return 0;
     }
+}
+
+/* Bias acceleration of body i, whose velocity is V: R87 (15), and of a root the base's own. */
+static void bias_acceleration(const soa_machine *m, int i, const double V[6], double a[6]) {
+    const soai_view_double *k = &m->work->view;
+    const kernel_work *w = &m->work->w;
+    const soai_body_double *b = k->body + i;
+    double vJ[6] = {0}, h[6];
+    for (int c = 0; c < b->nv; ++c) {
+        step_column(k, w, b, b->kind, c, h);
+        v6_add_scaled(m->thd[b->iv + c], h, vJ);
+    }
+    cross_motion(V, vJ, a);
+    joint_ring(k, w, b, m->thd + b->iv, m->thd + b->iv, a);
+    if (b->parent) return;
+    motion_out(w->b[i].R, w->b[i].p, m->base, h);
+    for (int j = 0; j < 6; ++j)
+        a[j] += h[j];
+}
+/* Its bias force: V x* M V less the wrench on it. */
+static void bias_force(const soa_machine *m, int i, const double V[6], double f[6]) {
+    double h[6];
+    rigid_mul_k(m->work->view.body[i].M, V, h);
+    cross_force(V, h, f);
+    for (int j = 0; j < 6; ++j)
+        f[j] -= m->fext[6 * i + j];
+}
+static matrix bias(oracle *o, int leaf) {
+    const soa_machine *m = o->m;
+    const int nb = m->work->view.nb, nv = m->work->view.nv;
+    matrix V = make(nv, 1), out = make(6 * nb, 1);
+    if (V.x) memcpy(V.x, m->thd, (size_t)nv * sizeof(double));
+    V = times(turn(copy(of(o, LEAF_PHI))), times(turn(copy(of(o, LEAF_HINGE))), V));
+    for (int i = 1; V.x && out.x && i <= nb; ++i) {
+        if (leaf == LEAF_BIASACC)
+            bias_acceleration(m, i, V.x + 6 * (i - 1), out.x + 6 * (i - 1));
+        else
+            bias_force(m, i, V.x + 6 * (i - 1), out.x + 6 * (i - 1));
+    }
+    if (!V.x) {
+        free(out.x);
+        out.x = NULL;
+    }
+    free(V.x);
+    return out;
+}
+
+static matrix form(oracle *o, int leaf) {
+    soa_machine *m = o->m;
+    const int nl = 6 * m->work->view.nb;
+    matrix out = make(m->size[soai_leaves[leaf].to], m->size[soai_leaves[leaf].from]);
+    if (!out.x || entries_of(m, leaf, out)) return out;
     free(out.x);
     switch (leaf) {
     case LEAF_PHI:
@@ -358,41 +413,7 @@ static matrix form(oracle *o, int leaf) {
         return sum_of_powers(plus(1, identity(nl), -1, step));
     }
     case LEAF_BIASACC:
-    case LEAF_BIASFORCE: {
-        matrix V = make(nv, 1), out2 = make(nl, 1);
-        if (V.x) memcpy(V.x, m->thd, (size_t)nv * sizeof(double));
-        V = times(turn(copy(of(o, LEAF_PHI))), times(turn(copy(of(o, LEAF_HINGE))), V));
-        for (int i = 1; V.x && out2.x && i <= nb; ++i) {
-            const soai_body_double *b = k->body + i;
-            const double *Vi = V.x + 6 * (i - 1);
-            double vJ[6] = {0}, h[6], y[6];
-            if (leaf == LEAF_BIASACC) {
-                for (int c = 0; c < b->nv; ++c) {
-                    step_column(k, w, b, b->kind, c, h);
-                    v6_add_scaled(m->thd[b->iv + c], h, vJ);
-                }
-                cross_motion(Vi, vJ, y);
-                joint_ring(k, w, b, m->thd + b->iv, m->thd + b->iv, y);
-                if (!b->parent) {
-                    motion_out(w->b[i].R, w->b[i].p, m->base, h);
-                    for (int j = 0; j < 6; ++j)
-                        y[j] += h[j];
-                }
-            } else {
-                rigid_mul_k(b->M, Vi, h);
-                cross_force(Vi, h, y);
-                for (int j = 0; j < 6; ++j)
-                    y[j] -= m->fext[6 * i + j];
-            }
-            memcpy(out2.x + 6 * (i - 1), y, sizeof y);
-        }
-        if (!V.x) {
-            free(out2.x);
-            out2.x = NULL;
-        }
-        free(V.x);
-        return out2;
-    }
+    case LEAF_BIASFORCE: return bias(o, leaf);
     default: return (matrix){0};
     }
 }

@@ -378,7 +378,8 @@ static void print(const soa_expr *e, int level, writer *w) {
         for (int i = 0; i < e->count; ++i) {
             const soa_expr *x = e->arg[i];
             const int negative = x->kind == EXPR_SCALE && x->factor < 0;
-            if (i || negative) put(w, i ? negative ? " - " : " + " : "-");
+            if (i) put(w, negative ? " - " : " + ");
+            if (!i && negative) put(w, "-");
             if (negative && x->factor != -1) {
                 snprintf(number, sizeof number, "%.17g ", -x->factor);
                 put(w, number);

@@ -429,15 +429,14 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
                 if (st) return st;
                 continue;
             }
+            const double *second = v->b >= 0 ? p->slot[v->b] : NULL;
             p->ops[n++] = (soai_op){.code = v->code,
                                     .space = v->space,
                                     .x = v->x,
                                     .y = v->y,
                                     .out = p->slot[i],
                                     .a = v->a >= 0 ? p->slot[v->a] : NULL,
-                                    .b = v->code == OP_MC ? m->composite
-                                         : v->b >= 0      ? p->slot[v->b]
-                                                          : NULL};
+                                    .b = v->code == OP_MC ? m->composite : second};
             p->composes |= v->code == OP_MC;
         }
     }
@@ -544,15 +543,15 @@ int soa_plan_recursion_count(const soa_plan *p) {
 }
 
 /* --- explaining ------------------------------------------------------------------------------- */
+static const char *input_name(const soa_expr *leaf) {
+    if (!leaf) return "x";
+    return leaf->leaf == LEAF_VARIABLE ? leaf->name : soai_leaves[leaf->leaf].name;
+}
 static void value_name(const builder *b, int i, char name[32]) {
     if (i < 0)
         snprintf(name, 32, "0");
     else if (b->v[i].code == OP_INPUT)
-        snprintf(name, 32, "%s",
-                 b->v[i].leaf ? b->v[i].leaf->leaf == LEAF_VARIABLE
-                                    ? b->v[i].leaf->name
-                                    : soai_leaves[b->v[i].leaf->leaf].name
-                              : "x");
+        snprintf(name, 32, "%s", input_name(b->v[i].leaf));
     else
         snprintf(name, 32, "%s%d",
                  (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
@@ -646,10 +645,8 @@ void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
         for (int i = 0; i < p->values->count; ++i) {
             const value *v = p->values->v + i;
             if (v->level != level || v->code == OP_INPUT) continue;
-            soa_plan_step t = {.sweep = level + 1,
-                               .way = dense_op(v->code) ? SOA_MEMORYLESS
-                                      : inward          ? SOA_CAUSAL
-                                                        : SOA_ANTICAUSAL};
+            soa_plan_step t = {.sweep = level + 1, .way = inward ? SOA_CAUSAL : SOA_ANTICAUSAL};
+            if (dense_op(v->code)) t.way = SOA_MEMORYLESS;
             say_step(p, i, runs, &t);
             fn(user, &t);
         }
@@ -672,17 +669,19 @@ static void explain_step(void *user, const soa_plan_step *t) {
     }
     SAY("    %-8s = %s\n", t->left, t->right);
 }
+/* What is formed before the first sweep, as the end of a sentence. */
+static const char *recursions_before(const soa_plan *p) {
+    if (p->articulates && p->composes) return ", after the inward recursions of P, D, G and Mc";
+    if (p->articulates) return ", after the inward recursion of P, D, G";
+    return p->composes ? ", after the inward recursion of Mc" : "";
+}
 size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
     if (!text) room = 0;
     explaining all = {text, 0, room, 0}, *w = &all;
     if (room) text[0] = 0;
     if (!p) return 0;
     SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
-        p->recursions == 1 ? "" : "s",
-        p->articulates ? p->composes ? ", after the inward recursions of P, D, G and Mc"
-                                     : ", after the inward recursion of P, D, G"
-        : p->composes  ? ", after the inward recursion of Mc"
-                       : "");
+        p->recursions == 1 ? "" : "s", recursions_before(p));
     if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
     soa_plan_visit_steps(p, explain_step, w);

@@ -193,6 +193,11 @@ static poly words_of(const soa_expr *e, int ideal) {
 }
 
 /* --- words to text ---------------------------------------------------------------------------- */
+/* Sign between the terms of a sum, and before the first one. */
+static const char *sign_before(int place, double factor) {
+    if (place == 0) return factor < 0 ? "-" : "";
+    return factor < 0 ? " - " : " + ";
+}
 static void print_poly(const poly *p, char *text, size_t room) {
     size_t at = 0;
     text[0] = 0;
@@ -200,10 +205,7 @@ static void print_poly(const poly *p, char *text, size_t room) {
     for (int i = 0; i < p->count && at + 8 < room; ++i) {
         const term *t = p->t + i;
         const double size = t->c < 0 ? -t->c : t->c;
-        at += (size_t)snprintf(text + at, room - at, "%s",
-                               t->c < 0 ? i ? " - " : "-"
-                               : i      ? " + "
-                                        : "");
+        at += (size_t)snprintf(text + at, room - at, "%s", sign_before(i, t->c));
         if (at < room && (size != 1)) at += (size_t)snprintf(text + at, room - at, "%g ", size);
         if (at < room && !t->n) at += (size_t)snprintf(text + at, room - at, "I");
         for (int j = 0; j < t->n && at < room; ++j)

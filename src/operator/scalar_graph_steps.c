@@ -305,193 +305,252 @@ static void filter_step(soa_scalar_graph *g, const builder *bl, node **slot, int
     for (int j = 0; j < 6; ++j)
         slot[self][6 * b->parent + j] = add(slot[self][6 * b->parent + j], z[j]);
 }
-static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
-    const soai_view_double *view = &g->m->work->view;
-    const soai_body_double *b = view->body + i;
-    const graph_body *o = g->body_of + i;
+/* One operation of the plan at one body. */
+typedef struct op_at {
+    const soai_body_double *b;
+    const graph_body *o;
+    int i, n;           /* the body, and the degrees of freedom of its joint */
+    const value *v;     /* the operation */
+    const node *a, *c;  /* its argument and, of a sum, its second one: all entries */
+    const node *x, *xj; /* the argument's entries of this body and of its joint */
+    node *all, *y, *yj; /* the same of the result */
+} op_at;
+static op_at op_at_body(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
+    const soai_body_double *b = g->m->work->view.body + i;
     const value *v = bl->v + self;
-    const node *x = v->a >= 0 ? slot[v->a] + 6 * i : NULL;
-    const node *xj = v->a >= 0 ? slot[v->a] + b->iv : NULL;
-    node *all = slot[self], *y = all + 6 * i, *yj = all + b->iv, t[6] = {0}, e[6];
-    const int n = b->nv;
+    op_at at = {.b = b, .o = g->body_of + i, .i = i, .n = b->nv, .v = v};
+    at.all = slot[self];
+    at.y = at.all + 6 * i;
+    at.yj = at.all + b->iv;
+    if (v->a >= 0) {
+        at.a = slot[v->a];
+        at.x = at.a + 6 * i;
+        at.xj = at.a + b->iv;
+    }
+    if (v->code == OP_SUM && v->b >= 0) at.c = slot[v->b];
+    return at;
+}
+
+/* y += x,  y(parent) += phi y */
+static void phi(soa_scalar_graph *g, op_at at) {
+    node moved[6];
+    g->part = PART_PHI;
+    for (int j = 0; j < 6; ++j)
+        at.y[j] = add(at.y[j], at.x[j]);
+    if (!at.b->parent) return;
+    node *parent = at.all + 6 * at.b->parent;
+    force_inward(g, &at.o->in, at.y, moved);
+    for (int j = 0; j < 6; ++j)
+        parent[j] = add(parent[j], moved[j]);
+}
+/* y = x + phi* y(parent) */
+static void phi_adjoint(soa_scalar_graph *g, op_at at) {
+    node t[6] = {0};
+    g->part = PART_PHI;
+    if (at.b->parent) motion_outward(g, &at.o->in, at.all + 6 * at.b->parent, t);
+    for (int j = 0; j < 6; ++j)
+        at.y[j] = add(at.x[j], t[j]);
+}
+/* y = x + (I - H* G*) phi* y(parent) */
+static void psi_adjoint(soa_scalar_graph *g, op_at at) {
+    const graph_body *o = at.o;
+    node t[6] = {0}, e[6], back[6] = {0};
+    marks(g, PART_L_TURN, PART_L_MOVE);
+    if (at.b->parent) motion_outward(g, &o->in, at.all + 6 * at.b->parent, t);
+    g->part = PART_ACCELERATION;
+    if (at.b->parent && o->free_axes)
+        gain_rest(g, at.i, at.n, t, e);
+    else if (at.b->parent)
+        gain_adjoint(g, at.i, at.n, t, e);
+    g->part = PART_L_UPDATE;
+    if (at.b->parent) columns_of(g, at.i, at.n, e, back);
+    for (int j = 0; j < 6; ++j) /* Row of H: I - H' G' is known. */
+        at.y[j] = add(subtract(at.x[j], back[j]), axis_of(o, at.n, j) >= 0 ? 0 : t[j]);
+}
+/* y(parent) += x,  y = x(parent) */
+static void shift(soa_scalar_graph *g, op_at at) {
+    for (int j = 0; at.b->parent && j < 6; ++j)
+        at.all[6 * at.b->parent + j] = add(at.all[6 * at.b->parent + j], at.x[j]);
+}
+static void shift_adjoint(op_at at) {
+    for (int j = 0; j < 6; ++j)
+        at.y[j] = at.b->parent ? at.a[6 * at.b->parent + j] : 0;
+}
+/* y = G x */
+static void gain(soa_scalar_graph *g, op_at at) {
+    node t[6] = {0};
+    g->part = PART_Z_UPDATE;
+    for (int j = 0; j < 6; ++j)
+        for (int c = 0; c < at.n; ++c)
+            t[j] = multiply_add(g, at.o->G[6 * c + j], at.xj[c], t[j]);
+    memcpy(at.y, t, sizeof t);
+}
+/* y = P x */
+static void articulated_inertia(soa_scalar_graph *g, op_at at) {
+    node t[6] = {0};
+    g->part = PART_INERTIA;
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < 6; ++c)
+            t[r] = multiply_add(g, at.o->P[6 * r + c], at.x[c], t[r]);
+    memcpy(at.y, t, sizeof t);
+}
+/* y = D x,  D = L d L' of which D holds L and 1/d */
+static void hinge_multiply(soa_scalar_graph *g, op_at at) {
+    const int n = at.n;
+    const node *D = at.o->D;
+    node t[6] = {0};
+    g->part = PART_RESIDUAL;
+    for (int r = 0; r < n; ++r) {
+        t[r] = at.xj[r];
+        for (int m = r + 1; m < n; ++m)
+            t[r] = multiply_add(g, D[n * m + r], at.xj[m], t[r]);
+        t[r] = multiply(t[r], soai_reciprocal(g, D[n * r + r]));
+    }
+    for (int r = 0; r < n; ++r) {
+        at.yj[r] = t[r];
+        for (int m = 0; m < r; ++m)
+            at.yj[r] = multiply_add(g, D[n * r + m], t[m], at.yj[r]);
+    }
+}
+static void rotor_inertia(soa_scalar_graph *g, op_at at) {
+    const soai_view_double *view = &g->m->work->view;
+    for (int c = 0; c < at.n; ++c)
+        at.yj[c] = multiply(constant(view->dof[at.b->iv + c].armature), at.xj[c]);
+}
+/* Forces at the tips of this body, moved to its origin (inward), or its motion at the tips. */
+static void tips(soa_scalar_graph *g, op_at at, int inward) {
+    marks(g, PART_REST, PART_REST);
+    if (inward) memset(at.y, 0, 6 * sizeof *at.y);
+    for (int f = 0; f < g->m->tips.count; ++f) {
+        if (g->m->tips.body[f] != at.i) continue;
+        passage way = {0};
+        graph_step *r = next_step(&way, STEP_ROTATE), *p = next_step(&way, STEP_MOVE);
+        for (int j = 0; j < 9; ++j)
+            r->R[j] = constant(clean(g->m->tips.R[9 * f + j]));
+        for (int j = 0; j < 3; ++j)
+            p->p[j] = constant(g->m->tips.p[3 * f + j]);
+        if (at.o->world.count) way.step[way.count++] = at.o->world.step[0];
+        if (!inward) {
+            motion_outward(g, &way, at.x, at.all + 6 * f);
+            continue;
+        }
+        node t[6];
+        force_inward(g, &way, at.a + 6 * f, t);
+        for (int j = 0; j < 6; ++j)
+            at.y[j] = add(at.y[j], t[j]);
+    }
+}
+/* The base's motion at the bodies on it, and their forces on the base. */
+static void base_motion(soa_scalar_graph *g, op_at at) {
+    memset(at.y, 0, 6 * sizeof *at.y);
+    if (!at.b->parent) motion_outward(g, &at.o->in, at.a, at.y);
+}
+static void base_force(soa_scalar_graph *g, op_at at) {
+    node t[6];
+    if (at.b->parent) return;
+    force_inward(g, &at.o->in, at.x, t);
+    for (int j = 0; j < 6; ++j)
+        at.all[j] = add(at.all[j], t[j]);
+}
+/* y = x x H* thd + (apparent rate of H*) thd, R87 (15); x is the body's velocity */
+static void bias_acceleration(soa_scalar_graph *g, op_at at) {
+    const node *H = at.o->H;
+    node rate[6], e[6], a[3], c[3], s[3], *y = at.y;
+    g->part = PART_BIAS;
+    for (int k = 0; k < at.n; ++k)
+        e[k] = input(g, IN_THD, at.b->iv + k);
+    columns_of(g, at.i, at.n, e, rate);
+    cross(g, at.x, rate, y);
+    cross(g, at.x, rate + 3, a);
+    cross(g, at.x + 3, rate, c);
+    for (int j = 0; j < 3; ++j)
+        y[3 + j] = add(a[j], c[j]);
+    if (at.b->type == SOAI_JOINT_UNIVERSAL) {
+        cross(g, H, H + 6, a);
+        for (int j = 0; j < 3; ++j)
+            y[j] = add(y[j], multiply(a[j], multiply(e[1], e[0])));
+    } else if (at.b->type == SOAI_JOINT_PLANAR) {
+        for (int j = 0; j < 3; ++j)
+            s[j] = add(multiply(H[3 + j], e[0]), multiply(H[9 + j], e[1]));
+        cross(g, s, H + 12, a);
+        for (int j = 0; j < 3; ++j)
+            y[3 + j] = add(y[3 + j], multiply(a[j], e[2]));
+    }
+}
+/* y = x x* M x; x is the body's velocity */
+static void bias_force(soa_scalar_graph *g, op_at at) {
+    node h[6], a[3], c[3], d[3];
+    g->part = PART_BIAS;
+    rigid(g, at.o->M, at.x, h);
+    cross(g, at.x, h, a);
+    cross(g, at.x + 3, h + 3, c);
+    cross(g, at.x, h + 3, d);
+    for (int j = 0; j < 3; ++j) {
+        at.y[j] = add(a[j], c[j]);
+        at.y[3 + j] = d[j];
+    }
+}
+/* Entries first to end - 1 of the result:  s a + u c */
+static void sum_entries(soa_scalar_graph *g, op_at at, node s, node u, int first, int end) {
+    for (int j = first; j < end; ++j)
+        at.all[j] = add(multiply(s, at.a[j]), at.c ? multiply(u, at.c[j]) : 0);
+}
+static void sum(soa_scalar_graph *g, op_at at) {
+    const soai_tips *tips = &g->m->tips;
+    const node s = constant(at.v->x), u = constant(at.v->y);
+    if (at.v->space == SOA_SPACE_TIP) {
+        for (int f = 0; f < tips->count; ++f)
+            if (tips->body[f] == at.i) sum_entries(g, at, s, u, 6 * f, 6 * f + 6);
+    } else if (at.v->space == SOA_SPACE_JOINT) {
+        g->part = g->inward ? PART_INNOVATION : PART_ACCELERATION;
+        sum_entries(g, at, s, u, at.b->iv, at.b->iv + at.n);
+    } else {
+        sum_entries(g, at, s, u, 6 * at.i, 6 * at.i + 6);
+    }
+}
+static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
+    const op_at at = op_at_body(g, bl, slot, self, i);
     marks(g, PART_PHI, PART_PHI);
     g->part = PART_REST;
-    switch (v->code) {
+    switch (at.v->code) {
     case OP_PSI: filter_step(g, bl, slot, self, i); break;
-    case OP_PHI:
-        g->part = PART_PHI;
-        for (int j = 0; j < 6; ++j)
-            y[j] = add(y[j], x[j]);
-        if (!b->parent) break;
-        force_inward(g, &o->in, y, e);
-        for (int j = 0; j < 6; ++j)
-            all[6 * b->parent + j] = add(all[6 * b->parent + j], e[j]);
-        break;
-    case OP_PHI_T:
-        g->part = PART_PHI;
-        if (b->parent) motion_outward(g, &o->in, all + 6 * b->parent, t);
-        for (int j = 0; j < 6; ++j)
-            y[j] = add(x[j], t[j]);
-        break;
-    case OP_PSI_T: {
-        node back[6] = {0};
-        marks(g, PART_L_TURN, PART_L_MOVE);
-        if (b->parent) motion_outward(g, &o->in, all + 6 * b->parent, t);
-        g->part = PART_ACCELERATION;
-        if (b->parent) o->free_axes ? gain_rest(g, i, n, t, e) : gain_adjoint(g, i, n, t, e);
-        g->part = PART_L_UPDATE;
-        if (b->parent) columns_of(g, i, n, e, back);
-        for (int j = 0; j < 6; ++j) /* Row of H: I - H' G' is known. */
-            y[j] = add(subtract(x[j], back[j]), axis_of(o, n, j) >= 0 ? 0 : t[j]);
-        break;
-    }
-    case OP_SHIFT:
-        for (int j = 0; b->parent && j < 6; ++j)
-            all[6 * b->parent + j] = add(all[6 * b->parent + j], x[j]);
-        break;
-    case OP_SHIFT_T:
-        for (int j = 0; j < 6; ++j)
-            y[j] = b->parent ? slot[v->a][6 * b->parent + j] : 0;
-        break;
-    case OP_X: force_inward(g, &o->in, x, y); break;
-    case OP_X_T: motion_outward(g, &o->in, x, y); break;
+    case OP_PSI_T: psi_adjoint(g, at); break;
+    case OP_PHI: phi(g, at); break;
+    case OP_PHI_T: phi_adjoint(g, at); break;
+    case OP_SHIFT: shift(g, at); break;
+    case OP_SHIFT_T: shift_adjoint(at); break;
+    case OP_X: force_inward(g, &at.o->in, at.x, at.y); break;
+    case OP_X_T: motion_outward(g, &at.o->in, at.x, at.y); break;
     case OP_H:
         g->part = PART_INNOVATION;
-        rows_of(g, i, n, x, yj);
+        rows_of(g, i, at.n, at.x, at.yj);
         break;
-    case OP_H_T: columns_of(g, i, n, xj, y); break;
-    case OP_G:
-        g->part = PART_Z_UPDATE;
-        for (int j = 0; j < 6; ++j) {
-            t[j] = 0;
-            for (int c = 0; c < n; ++c)
-                t[j] = multiply_add(g, o->G[6 * c + j], xj[c], t[j]);
-        }
-        memcpy(y, t, sizeof t);
-        break;
+    case OP_H_T: columns_of(g, i, at.n, at.xj, at.y); break;
+    case OP_G: gain(g, at); break;
     case OP_G_T:
         g->part = PART_ACCELERATION;
-        gain_adjoint(g, i, n, x, yj);
+        gain_adjoint(g, i, at.n, at.x, at.yj);
         break;
-    case OP_P:
-        g->part = PART_INERTIA;
-        for (int r = 0; r < 6; ++r)
-            for (int c = 0; c < 6; ++c)
-                t[r] = multiply_add(g, o->P[6 * r + c], x[c], t[r]);
-        memcpy(y, t, sizeof t);
-        break;
+    case OP_P: articulated_inertia(g, at); break;
     case OP_M:
     case OP_MC:
         g->part = PART_INERTIA;
-        rigid(g, v->code == OP_M ? o->M : o->Mc, x, y);
+        rigid(g, at.v->code == OP_M ? at.o->M : at.o->Mc, at.x, at.y);
         break;
-    case OP_D: /* L d L' x */
-        g->part = PART_RESIDUAL;
-        for (int r = 0; r < n; ++r) {
-            t[r] = xj[r];
-            for (int m = r + 1; m < n; ++m)
-                t[r] = multiply_add(g, o->D[n * m + r], xj[m], t[r]);
-            t[r] = multiply(t[r], soai_reciprocal(g, o->D[n * r + r]));
-        }
-        for (int r = 0; r < n; ++r) {
-            yj[r] = t[r];
-            for (int m = 0; m < r; ++m)
-                yj[r] = multiply_add(g, o->D[n * r + m], t[m], yj[r]);
-        }
-        break;
+    case OP_D: hinge_multiply(g, at); break;
     case OP_DINV:
         g->part = PART_RESIDUAL;
-        memcpy(yj, xj, (size_t)n * sizeof *yj);
-        hinge_solve(g, i, n, yj);
+        memcpy(at.yj, at.xj, (size_t)at.n * sizeof *at.yj);
+        hinge_solve(g, i, at.n, at.yj);
         break;
-    case OP_JR:
-        for (int c = 0; c < n; ++c)
-            yj[c] = multiply(constant(view->dof[b->iv + c].armature), xj[c]);
-        break;
-    case OP_B:
-    case OP_B_T:
-        marks(g, PART_REST, PART_REST);
-        if (v->code == OP_B) memset(y, 0, 6 * sizeof *y);
-        for (int f = 0; f < g->m->tips.count; ++f) {
-            if (g->m->tips.body[f] != i) continue;
-            passage way = {0};
-            graph_step *r = next_step(&way, STEP_ROTATE), *p = next_step(&way, STEP_MOVE);
-            for (int j = 0; j < 9; ++j)
-                r->R[j] = constant(clean(g->m->tips.R[9 * f + j]));
-            for (int j = 0; j < 3; ++j)
-                p->p[j] = constant(g->m->tips.p[3 * f + j]);
-            if (o->world.count) way.step[way.count++] = o->world.step[0];
-            if (v->code == OP_B) {
-                force_inward(g, &way, slot[v->a] + 6 * f, t);
-                for (int j = 0; j < 6; ++j)
-                    y[j] = add(y[j], t[j]);
-            } else {
-                motion_outward(g, &way, x, all + 6 * f);
-            }
-        }
-        break;
-    case OP_E:
-        memset(y, 0, 6 * sizeof *y);
-        if (!b->parent) motion_outward(g, &o->in, slot[v->a], y);
-        break;
-    case OP_E_T:
-        if (b->parent) break;
-        force_inward(g, &o->in, x, t);
-        for (int j = 0; j < 6; ++j)
-            all[j] = add(all[j], t[j]);
-        break;
-    case OP_BIAS: {
-        node rate[6], a[3], c[3];
-        g->part = PART_BIAS;
-        for (int k = 0; k < n; ++k)
-            e[k] = input(g, IN_THD, b->iv + k);
-        columns_of(g, i, n, e, rate);
-        cross(g, x, rate, y);
-        cross(g, x, rate + 3, a);
-        cross(g, x + 3, rate, c);
-        for (int j = 0; j < 3; ++j)
-            y[3 + j] = add(a[j], c[j]);
-        if (b->type == SOAI_JOINT_UNIVERSAL) {
-            cross(g, o->H, o->H + 6, a);
-            for (int j = 0; j < 3; ++j)
-                y[j] = add(y[j], multiply(a[j], multiply(e[1], e[0])));
-        } else if (b->type == SOAI_JOINT_PLANAR) {
-            node s[3];
-            for (int j = 0; j < 3; ++j)
-                s[j] = add(multiply(o->H[3 + j], e[0]), multiply(o->H[9 + j], e[1]));
-            cross(g, s, o->H + 12, a);
-            for (int j = 0; j < 3; ++j)
-                y[3 + j] = add(y[3 + j], multiply(a[j], e[2]));
-        }
-        break;
-    }
-    case OP_FORCE: {
-        node h[6], a[3], c[3], d[3];
-        g->part = PART_BIAS;
-        rigid(g, o->M, x, h);
-        cross(g, x, h, a);
-        cross(g, x + 3, h + 3, c);
-        cross(g, x, h + 3, d);
-        for (int j = 0; j < 3; ++j) {
-            y[j] = add(a[j], c[j]);
-            y[3 + j] = d[j];
-        }
-        break;
-    }
-    case OP_SUM: {
-        const int joint = v->space == SOA_SPACE_JOINT;
-        const int count = joint ? n : 6;
-        const int first = joint ? b->iv : 6 * i;
-        const node s = constant(v->x), u = constant(v->y);
-        if (joint) g->part = g->inward ? PART_INNOVATION : PART_ACCELERATION;
-        for (int f = 0; v->space == SOA_SPACE_TIP && f < g->m->tips.count; ++f)
-            for (int j = 0; g->m->tips.body[f] == i && j < 6; ++j)
-                all[6 * f + j] = add(multiply(s, slot[v->a][6 * f + j]),
-                                     v->b >= 0 ? multiply(u, slot[v->b][6 * f + j]) : 0);
-        for (int j = first; v->space != SOA_SPACE_TIP && j < first + count; ++j)
-            all[j] = add(multiply(s, slot[v->a][j]), v->b >= 0 ? multiply(u, slot[v->b][j]) : 0);
-        break;
-    }
+    case OP_JR: rotor_inertia(g, at); break;
+    case OP_B: tips(g, at, 1); break;
+    case OP_B_T: tips(g, at, 0); break;
+    case OP_E: base_motion(g, at); break;
+    case OP_E_T: base_force(g, at); break;
+    case OP_BIAS: bias_acceleration(g, at); break;
+    case OP_FORCE: bias_force(g, at); break;
+    case OP_SUM: sum(g, at); break;
     default: break;
     }
 }

@@ -356,7 +356,8 @@ static double run_cost(const soa_divide *d, const soai_segment *s, int sweep) {
         const double n = b->nv, solve = solve_cost(b->nv);
         switch (sweep) {
         case SEGMENT_POSE:
-            f += c.position + (s->open ? c.add + (m ? 45 + 15 + 3 + MOTION : 0) : 0);
+            f += c.position;
+            if (s->open) f += c.add + (m ? 45 + 15 + 3 + MOTION : 0);
             break;
         case SEGMENT_VELOCITY: f += MOTION + c.add + c.bias + 72; break;
         case SEGMENT_ARTICULATE:

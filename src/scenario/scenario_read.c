@@ -130,12 +130,9 @@ static int one_of(soai_reader *r, const soai_node *map, const char *what, const 
     char all[128] = "";
     size_t at = 0;
     for (int i = 0; keys[i]; ++i) {
+        const char *before = keys[i + 1] ? ", " : " or ";
         if (at < sizeof all)
-            at += (size_t)snprintf(all + at, sizeof all - at, "%s%s",
-                                   i == 0        ? ""
-                                   : keys[i + 1] ? ", "
-                                                 : " or ",
-                                   keys[i]);
+            at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? before : "", keys[i]);
         const soai_node *n = soai_get(map, keys[i]);
         if (!n) continue;
         if (found >= 0) {

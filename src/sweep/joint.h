@@ -86,10 +86,9 @@
 #define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
 #define IS_PIVOT(kind) ((kind) >= SOAI_KIND_PIVOT_X)
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))
-#define AXIS_OF(kind)                               \
-    ((kind) - (IS_PIVOT(kind)   ? SOAI_KIND_PIVOT_X \
-               : IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X \
-                                : SOAI_KIND_REVOLUTE_X))
+#define FIRST_LEVEL_OR_REVOLUTE(kind) (IS_LEVEL(kind) ? SOAI_KIND_LEVEL_X : SOAI_KIND_REVOLUTE_X)
+#define FIRST_ON_AXIS(kind) (IS_PIVOT(kind) ? SOAI_KIND_PIVOT_X : FIRST_LEVEL_OR_REVOLUTE(kind))
+#define AXIS_OF(kind) ((kind) - (FIRST_ON_AXIS(kind)))
 #define NEXT(ax) (((ax) + 1) % 3)
 #define LAST(ax) (((ax) + 2) % 3)
 /* Cases of all nine. */

@@ -26,37 +26,122 @@ SOAI_INLINE void block_multiply(int n, const real *D, real *x) {
     }
 }
 
+/* One operation at one body.  The functions below get x and y, the body's own entries of the
+ * operation's argument and result. */
+typedef struct exec_at {
+    const view_table *k;
+    kernel_work *w;
+    const body_table *b;
+    int i;
+    const soai_op *op;
+} exec_at;
+
+/* y += x,  y(parent) += phi y */
+SOAI_INLINE void exec_phi(exec_at at, const real *x, real *y) {
+    const real *R = at.w->b[at.i].R, *p = at.w->b[at.i].p;
+    for (int j = 0; j < 6; ++j)
+        y[j] += x[j];
+    if (at.b->parent) force_in_add(R, p, y, at.op->out + 6 * at.b->parent);
+}
+/* y += x,  y(parent) += psi y */
+SOAI_INLINE void exec_psi(exec_at at, int kind, int nv, const real *x, real *y) {
+    const real *R = at.w->b[at.i].R, *p = at.w->b[at.i].p;
+    real t[6];
+    for (int j = 0; j < 6; ++j)
+        y[j] += x[j];
+    if (!at.b->parent) return;
+    v6_copy(y, t);
+    step_pass_force(at.k, at.w, at.b, kind, nv, t);
+    force_in_add(R, p, t, at.op->out + 6 * at.b->parent);
+}
+/* y = x + phi* y(parent), or psi* */
+SOAI_INLINE void exec_outward(exec_at at, int kind, int nv, const real *x, real *y) {
+    const real *R = at.w->b[at.i].R, *p = at.w->b[at.i].p;
+    real t[6];
+    if (at.b->parent)
+        motion_out(R, p, at.op->out + 6 * at.b->parent, t);
+    else
+        v6_zero(t);
+    if (at.b->parent && at.op->code == OP_PSI_T) step_pass_motion(at.k, at.w, at.b, kind, nv, t);
+    for (int j = 0; j < 6; ++j)
+        y[j] = x[j] + t[j];
+}
+/* y = G x,  G = P H* D^-1 */
+SOAI_INLINE void exec_gain(exec_at at, int nv, const real *x, real *y) {
+    real t[6];
+    for (int c = 0; c < nv; ++c)
+        t[c] = x[c];
+    step_hinge_solve(at.w, at.b, nv, t);
+    v6_zero(y);
+    for (int c = 0; c < nv; ++c)
+        v6_add_scaled(t[c], at.w->U + 6 * (at.b->iv + c), y);
+}
+/* y = G* x */
+SOAI_INLINE void exec_gain_adjoint(exec_at at, int nv, const real *x, real *y) {
+    for (int c = 0; c < nv; ++c)
+        y[c] = v6_dot(at.w->U + 6 * (at.b->iv + c), x);
+    step_hinge_solve(at.w, at.b, nv, y);
+}
+/* y = D x, or D^-1 x */
+SOAI_INLINE void exec_hinge(exec_at at, int nv, const real *x, real *y) {
+    for (int c = 0; c < nv; ++c)
+        y[c] = x[c];
+    if (at.op->code == OP_DINV)
+        step_hinge_solve(at.w, at.b, nv, y);
+    else if (nv == 1)
+        y[0] = y[0] / at.w->D[at.b->id];
+    else
+        block_multiply(nv, at.w->D + at.b->id, y);
+}
+/* y = the forces at the tips of this body, moved to its origin */
+SOAI_INLINE void exec_tips_in(exec_at at, const soai_tips *tips, real *y) {
+    v6_zero(y);
+    for (int f = 0; f < tips->count; ++f)
+        if (tips->body[f] == at.i)
+            force_in_add(tips->R + 9 * f, tips->p + 3 * f, at.op->a + 6 * f, y);
+}
+/* The motion x of this body at its tips. */
+SOAI_INLINE void exec_tips_out(exec_at at, const soai_tips *tips, const real *x) {
+    for (int f = 0; f < tips->count; ++f)
+        if (tips->body[f] == at.i)
+            motion_out(tips->R + 9 * f, tips->p + 3 * f, x, at.op->out + 6 * f);
+}
+/* y = op->x a + op->y b: the entries of this body in a vector of any space. */
+SOAI_INLINE void exec_sum(exec_at at, int nv, const soai_tips *tips) {
+    const soai_op *op = at.op;
+    int n = 6, first = 6 * at.i;
+    if (op->space == EXEC_BASE) return; /* done before the sweep */
+    if (op->space == EXEC_TIP) {
+        for (int f = 0; f < tips->count; ++f)
+            for (int j = 0; tips->body[f] == at.i && j < 6; ++j)
+                op->out[6 * f + j] =
+                    op->x * op->a[6 * f + j] + (op->b ? op->y * op->b[6 * f + j] : 0);
+        return;
+    }
+    if (op->space == EXEC_JOINT) {
+        n = nv;
+        first = at.b->iv;
+    }
+    const real *x = op->a + first, *z = op->b ? op->b + first : 0;
+    real *y = op->out + first;
+    for (int j = 0; j < n; ++j)
+        y[j] = z ? op->x * x[j] + op->y * z[j] : op->x * x[j];
+}
+
 SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i,
                            int kind, int nv, const soai_op *ops, int count, const soai_tips *tips,
                            const double *thd, const double *fext) {
     const real *R = w->b[i].R, *p = w->b[i].p;
     for (int o = 0; o < count; ++o) {
         const soai_op *op = ops + o;
+        const exec_at at = {k, w, b, i, op};
         const real *x = op->a + 6 * i, *xj = op->a + b->iv;
         real *y = op->out + 6 * i, *yj = op->out + b->iv, t[6];
         switch (op->code) {
-        case OP_PHI:
-            for (int j = 0; j < 6; ++j)
-                y[j] += x[j];
-            if (b->parent) force_in_add(R, p, y, op->out + 6 * b->parent);
-            break;
-        case OP_PSI:
-            for (int j = 0; j < 6; ++j)
-                t[j] = y[j] += x[j];
-            if (!b->parent) break;
-            step_pass_force(k, w, b, kind, nv, t);
-            force_in_add(R, p, t, op->out + 6 * b->parent);
-            break;
+        case OP_PHI: exec_phi(at, x, y); break;
+        case OP_PSI: exec_psi(at, kind, nv, x, y); break;
         case OP_PHI_T:
-        case OP_PSI_T:
-            if (b->parent)
-                motion_out(R, p, op->out + 6 * b->parent, t);
-            else
-                v6_zero(t);
-            if (b->parent && op->code == OP_PSI_T) step_pass_motion(k, w, b, kind, nv, t);
-            for (int j = 0; j < 6; ++j)
-                y[j] = x[j] + t[j];
-            break;
+        case OP_PSI_T: exec_outward(at, kind, nv, x, y); break;
         case OP_SHIFT:
             for (int j = 0; b->parent && j < 6; ++j)
                 op->out[6 * b->parent + j] += x[j];
@@ -76,50 +161,19 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             v6_zero(y);
             joint_add(k, w, b, kind, nv, xj, y);
             break;
-        case OP_G:
-            for (int c = 0; c < nv; ++c)
-                t[c] = xj[c];
-            step_hinge_solve(w, b, nv, t);
-            v6_zero(y);
-            for (int c = 0; c < nv; ++c)
-                v6_add_scaled(t[c], w->U + 6 * (b->iv + c), y);
-            break;
-        case OP_G_T:
-            for (int c = 0; c < nv; ++c)
-                yj[c] = v6_dot(w->U + 6 * (b->iv + c), x);
-            step_hinge_solve(w, b, nv, yj);
-            break;
+        case OP_G: exec_gain(at, nv, xj, y); break;
+        case OP_G_T: exec_gain_adjoint(at, nv, x, yj); break;
         case OP_P: abi_mul(w->b[i].P, x, y); break;
         case OP_M: rigid_mul_k(b->M, x, y); break;
         case OP_MC: rigid_mul(op->b + 10 * i, x, y); break;
         case OP_D:
-            for (int c = 0; c < nv; ++c)
-                yj[c] = xj[c];
-            if (nv == 1)
-                yj[0] = yj[0] / w->D[b->id];
-            else
-                block_multiply(nv, w->D + b->id, yj);
-            break;
-        case OP_DINV:
-            for (int c = 0; c < nv; ++c)
-                yj[c] = xj[c];
-            step_hinge_solve(w, b, nv, yj);
-            break;
+        case OP_DINV: exec_hinge(at, nv, xj, yj); break;
         case OP_JR:
             for (int c = 0; c < nv; ++c)
                 yj[c] = k->dof[b->iv + c].armature * xj[c];
             break;
-        case OP_B:
-            v6_zero(y);
-            for (int f = 0; f < tips->count; ++f)
-                if (tips->body[f] == i)
-                    force_in_add(tips->R + 9 * f, tips->p + 3 * f, op->a + 6 * f, y);
-            break;
-        case OP_B_T:
-            for (int f = 0; f < tips->count; ++f)
-                if (tips->body[f] == i)
-                    motion_out(tips->R + 9 * f, tips->p + 3 * f, x, op->out + 6 * f);
-            break;
+        case OP_B: exec_tips_in(at, tips, y); break;
+        case OP_B_T: exec_tips_out(at, tips, x); break;
         case OP_E:
             if (b->parent)
                 v6_zero(y);
@@ -131,28 +185,7 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             break;
         case OP_BIAS: step_bias(k, w, b, kind, nv, x, thd + b->iv, y); break;
         case OP_FORCE: step_bias_force(b, x, fext + 6 * i, y); break;
-        case OP_SUM: {
-            const real *z;
-            int n = 6, first = 6 * i;
-            if (op->space == EXEC_BASE) break; /* done before the sweep */
-            if (op->space == EXEC_JOINT) {
-                n = nv;
-                first = b->iv;
-            }
-            if (op->space == EXEC_TIP) {
-                for (int f = 0; f < tips->count; ++f)
-                    for (int j = 0; tips->body[f] == i && j < 6; ++j)
-                        op->out[6 * f + j] =
-                            op->x * op->a[6 * f + j] + (op->b ? op->y * op->b[6 * f + j] : 0);
-                break;
-            }
-            x = op->a + first;
-            z = op->b ? op->b + first : 0;
-            y = op->out + first;
-            for (int j = 0; j < n; ++j)
-                y[j] = z ? op->x * x[j] + op->y * z[j] : op->x * x[j];
-            break;
-        }
+        case OP_SUM: exec_sum(at, nv, tips); break;
         default: break;
         }
     }

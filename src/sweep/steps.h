@@ -702,8 +702,9 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
 #define OWN(b) 0
 #endif
 /* Number e of P lies in the row of A or of B along axis `ax`. */
-#define P_ALONG(ax, e) \
-    ((e) < 6 ? ((e) < 3 ? (e) == (ax) : (e) != 5 - (ax)) : (e) >= 12 && (e) / 3 - 4 == (ax))
+#define P_ALONG(ax, e)                                                       \
+    (((e) < 3 && (e) == (ax)) || ((e) >= 3 && (e) < 6 && (e) != 5 - (ax)) || \
+     ((e) >= 12 && (e) / 3 - 4 == (ax)))
 /* The inward step, ARTICULATE | INNOVATE | BIAS, block by block of P, so that few numbers are under
  * way at a time: each has a register where there are 32.  G stands in U, with D^-1 (for mimic
  * joints) in the place of its entry along the axis, which would be 1; D^-1 eps in e. */

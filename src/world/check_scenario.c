@@ -240,64 +240,65 @@ static void add_choices(uint64_t *h, const soa_joint_choice *list, int count) {
         add_text(h, list[k].name);
 }
 
-uint64_t soai_fingerprint(const soa_world *w) {
-    const soa_scenario *sc = w->scenario;
-    uint64_t h = 1469598103934665603u;
-    add_text(&h, soa_version());
-    add_bytes(&h, sc->source ? sc->source : "", sc->source ? sc->source_size : 0);
-    add_bytes(&h, &sc->seed, sizeof sc->seed);
-    add_int(&h, (int64_t)w->state_size);
-    add_doubles(&h, &w->tick_length, 1);
+static void add_frame(uint64_t *h, const soa_frame *f) {
+    add_doubles(h, f->R, 9);
+    add_doubles(h, f->p, 3);
+}
+
+static void add_model(uint64_t *h, const soa_world *w) {
     double g[3];
     soa_model_gravity(w->model, g);
-    add_doubles(&h, g, 3);
+    add_doubles(h, g, 3);
     for (int b = 1; b <= w->bodies; ++b) {
         soa_body_info i;
         soa_model_body(w->model, b, &i);
-        add_text(&h, i.link);
-        add_text(&h, i.joint);
-        add_int(&h, i.type);
-        add_int(&h, i.parent);
+        add_text(h, i.link);
+        add_text(h, i.joint);
+        add_int(h, i.type);
+        add_int(h, i.parent);
         const double numbers[] = {
             i.mass,  i.damping, i.friction_positive, i.friction_negative, i.stiffness,  i.rest,
             i.lower, i.upper,   i.max_effort,        i.rotor_inertia,     i.gear_ratio, i.pitch};
-        add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
-        add_doubles(&h, i.com, 3);
-        add_doubles(&h, i.inertia, 6);
-        add_doubles(&h, i.axis, 3);
-        add_doubles(&h, i.placement.R, 9);
-        add_doubles(&h, i.placement.p, 3);
+        add_doubles(h, numbers, sizeof numbers / sizeof *numbers);
+        add_doubles(h, i.com, 3);
+        add_doubles(h, i.inertia, 6);
+        add_doubles(h, i.axis, 3);
+        add_frame(h, &i.placement);
     }
+}
+static void add_parts(uint64_t *h, const soa_world *w) {
+    const soa_scenario *sc = w->scenario;
     for (int p = 0; p < sc->part_count; ++p) {
-        add_doubles(&h, sc->parts[p].twist, 6);
-        add_doubles(&h, sc->parts[p].place.R, 9);
-        add_doubles(&h, sc->parts[p].place.p, 3);
-        add_int(&h, sc->parts[p].has_motors);
-        add_choices(&h, sc->parts[p].motors, sc->parts[p].motor_count);
-        add_int(&h, sc->parts[p].collisions);
+        add_doubles(h, sc->parts[p].twist, 6);
+        add_frame(h, &sc->parts[p].place);
+        add_int(h, sc->parts[p].has_motors);
+        add_choices(h, sc->parts[p].motors, sc->parts[p].motor_count);
+        add_int(h, sc->parts[p].collisions);
     }
-    add_doubles(&h, w->lower, (size_t)w->nv);
-    add_doubles(&h, w->upper, (size_t)w->nv);
-    add_doubles(&h, w->stop_k, (size_t)w->nv);
-    add_doubles(&h, w->stop_c, (size_t)w->nv);
+    add_doubles(h, w->lower, (size_t)w->nv);
+    add_doubles(h, w->upper, (size_t)w->nv);
+    add_doubles(h, w->stop_k, (size_t)w->nv);
+    add_doubles(h, w->stop_c, (size_t)w->nv);
+}
+/* Shapes, which of them can touch, and how. */
+static void add_contacts(uint64_t *h, const soa_world *w) {
     for (int k = 0; k < w->solid_count; ++k) {
         const soai_solid *s = &w->solids[k];
-        add_text(&h, s->name);
-        add_text(&h, s->group);
-        add_int(&h, s->frame);
-        add_int(&h, s->shape.type);
-        add_doubles(&h, s->shape.half, 3);
-        add_doubles(&h, &s->shape.radius, 1);
-        add_int(&h, s->shape.vertex_count);
+        add_text(h, s->name);
+        add_text(h, s->group);
+        add_int(h, s->frame);
+        add_int(h, s->shape.type);
+        add_doubles(h, s->shape.half, 3);
+        add_doubles(h, &s->shape.radius, 1);
+        add_int(h, s->shape.vertex_count);
         if (s->shape.type == SOA_SHAPE_POLYTOPE)
-            add_doubles(&h, s->shape.vertices, 3 * (size_t)s->shape.vertex_count);
-        add_doubles(&h, s->place.R, 9);
-        add_doubles(&h, s->place.p, 3);
+            add_doubles(h, s->shape.vertices, 3 * (size_t)s->shape.vertex_count);
+        add_frame(h, &s->place);
     }
     for (int k = 0; k < w->meeting_count; ++k) {
-        add_int(&h, w->meetings[k].a);
-        add_int(&h, w->meetings[k].b);
-        add_int(&h, w->meetings[k].law);
+        add_int(h, w->meetings[k].a);
+        add_int(h, w->meetings[k].b);
+        add_int(h, w->meetings[k].law);
     }
     for (int k = 0; k < w->law_count; ++k) {
         const soa_contact_pair *c = &w->laws[k];
@@ -310,104 +311,132 @@ uint64_t soai_fingerprint(const soa_world *w) {
                                   c->friction,
                                   c->tangential_stiffness,
                                   c->tangential_damping};
-        add_text(&h, c->group1);
-        add_text(&h, c->group2);
-        add_int(&h, c->law);
-        add_int(&h, c->patch);
-        add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
+        add_text(h, c->group1);
+        add_text(h, c->group2);
+        add_int(h, c->law);
+        add_int(h, c->patch);
+        add_doubles(h, numbers, sizeof numbers / sizeof *numbers);
     }
-    for (int k = 0; k < sc->disturbance_count; ++k) {
-        const double numbers[] = {sc->disturbances[k].start, sc->disturbances[k].duration};
-        add_doubles(&h, numbers, 2);
-        add_doubles(&h, sc->disturbances[k].wrench, 6);
-        add_int(&h, w->disturbed[k]);
+}
+static void add_disturbances(uint64_t *h, const soa_world *w) {
+    for (int k = 0; k < w->scenario->disturbance_count; ++k) {
+        const soa_disturbance *d = &w->scenario->disturbances[k];
+        const double numbers[] = {d->start, d->duration};
+        add_doubles(h, numbers, 2);
+        add_doubles(h, d->wrench, 6);
+        add_int(h, w->disturbed[k]);
     }
+}
+static void add_loops(uint64_t *h, const soa_world *w) {
     for (int k = 0; k < w->loop_count; ++k) {
         soa_constraint_def c;
         if (soa_constraints_get_def(w->constraints, k, &c)) continue;
         const double numbers[] = {c.pitch, c.damping,       c.value,     c.stiffness,
                                   c.rest,  c.rotor_inertia, c.gear_ratio};
-        add_text(&h, c.name);
-        add_int(&h, c.kind);
-        add_int(&h, c.joint);
-        add_int(&h, c.frame1);
-        add_int(&h, c.frame2);
-        add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
-        add_doubles(&h, c.axis, 3);
-        add_doubles(&h, c.axis2, 3);
-        add_doubles(&h, c.coefficient, SOA_RATIO_TERMS);
-        add_int(&h, c.row_count);
-        add_doubles(&h, &c.rows[0][0], 36);
-        add_doubles(&h, c.place1.R, 9);
-        add_doubles(&h, c.place1.p, 3);
-        add_doubles(&h, c.place2.R, 9);
-        add_doubles(&h, c.place2.p, 3);
+        add_text(h, c.name);
+        add_int(h, c.kind);
+        add_int(h, c.joint);
+        add_int(h, c.frame1);
+        add_int(h, c.frame2);
+        add_doubles(h, numbers, sizeof numbers / sizeof *numbers);
+        add_doubles(h, c.axis, 3);
+        add_doubles(h, c.axis2, 3);
+        add_doubles(h, c.coefficient, SOA_RATIO_TERMS);
+        add_int(h, c.row_count);
+        add_doubles(h, &c.rows[0][0], 36);
+        add_frame(h, &c.place1);
+        add_frame(h, &c.place2);
     }
     for (int k = 0; k < w->cut_count; ++k)
-        add_doubles(&h, &w->cuts[k].friction, 1);
+        add_doubles(h, &w->cuts[k].friction, 1);
+}
+static void add_springs(uint64_t *h, const soa_world *w) {
     for (int k = 0; k < w->spring_count; ++k) {
         const soai_spring *spring = &w->springs[k];
         const double numbers[] = {spring->def->stiffness, spring->def->damping, spring->rest};
-        add_text(&h, spring->def->name);
-        add_int(&h, spring->frame[0]);
-        add_int(&h, spring->frame[1]);
-        add_doubles(&h, &spring->def->place[0][0], 6);
-        add_doubles(&h, numbers, 3);
+        add_text(h, spring->def->name);
+        add_int(h, spring->frame[0]);
+        add_int(h, spring->frame[1]);
+        add_doubles(h, &spring->def->place[0][0], 6);
+        add_doubles(h, numbers, 3);
     }
-    const soa_integration *o = &sc->integration;
+}
+static void add_integration(uint64_t *h, const soa_integration *o) {
     const double steps[] = {o->relative_tolerance, o->absolute_tolerance, o->step,
                             o->max_joint_step};
-    add_int(&h, o->method);
-    add_int(&h, o->order);
-    add_int(&h, o->keep_momentum);
-    add_doubles(&h, steps, 4);
-    const soa_sensor_set *x = &sc->control.sensors;
+    add_int(h, o->method);
+    add_int(h, o->order);
+    add_int(h, o->keep_momentum);
+    add_doubles(h, steps, 4);
+}
+static void add_action(uint64_t *h, const soa_action *act) {
+    const double numbers[] = {act->time,          act->stiffness[0], act->stiffness[1],
+                              act->damping[0],    act->damping[1],   act->force_gain[0],
+                              act->force_gain[1], act->max_force,    act->max_torque,
+                              act->squeeze,       act->share};
+    add_choices(h, act->joints, act->joint_count);
+    add_int(h, act->kind);
+    add_text(h, act->part);
+    add_text(h, act->frame);
+    add_text(h, act->relative_to);
+    add_doubles(h, numbers, sizeof numbers / sizeof *numbers);
+    add_doubles(h, act->force, 6);
+    add_int(h, act->has_goal);
+    add_frame(h, &act->goal);
+    for (int k = 0; k < act->position_count; ++k) {
+        add_text(h, act->positions[k].name);
+        add_doubles(h, &act->positions[k].value, 1);
+    }
+}
+static void add_transition(uint64_t *h, const soa_transition *t) {
+    add_text(h, t->to);
+    for (int k = 0; k < t->condition_count; ++k) {
+        const soa_condition *c = &t->conditions[k];
+        add_text(h, c->signal);
+        add_int(h, c->compare);
+        add_doubles(h, &c->value, 1);
+        add_doubles(h, &c->hold, 1);
+    }
+}
+/* Sensors, the controller's model and its phases. */
+static void add_control(uint64_t *h, const soa_scene_control *c) {
+    const soa_sensor_set *x = &c->sensors;
     const double noise[] = {x->position_noise, x->rate_noise,     x->pose_noise[0],
                             x->pose_noise[1],  x->twist_noise[0], x->twist_noise[1],
                             x->force_noise,    x->torque_noise,   x->imu_noise[0],
                             x->imu_noise[1],   x->delay};
-    add_doubles(&h, noise, sizeof noise / sizeof *noise);
-    const double estimate[] = {sc->control.mass_estimate, sc->control.inertia_estimate,
-                               sc->control.damping_estimate};
-    add_doubles(&h, estimate, 3);
-    add_int(&h, sc->control.saturate);
-    add_int(&h, sc->control.external);
-    for (int p = 0; p < sc->control.phase_count; ++p) {
-        const soa_phase *phase = &sc->control.phases[p];
-        add_text(&h, phase->name);
-        add_doubles(&h, &phase->blend, 1);
-        for (int a = 0; a < phase->action_count; ++a) {
-            const soa_action *act = &phase->actions[a];
-            const double numbers[] = {act->time,          act->stiffness[0], act->stiffness[1],
-                                      act->damping[0],    act->damping[1],   act->force_gain[0],
-                                      act->force_gain[1], act->max_force,    act->max_torque,
-                                      act->squeeze,       act->share};
-            add_choices(&h, act->joints, act->joint_count);
-            add_int(&h, act->kind);
-            add_text(&h, act->part);
-            add_text(&h, act->frame);
-            add_text(&h, act->relative_to);
-            add_doubles(&h, numbers, sizeof numbers / sizeof *numbers);
-            add_doubles(&h, act->force, 6);
-            add_int(&h, act->has_goal);
-            add_doubles(&h, act->goal.R, 9);
-            add_doubles(&h, act->goal.p, 3);
-            for (int k = 0; k < act->position_count; ++k) {
-                add_text(&h, act->positions[k].name);
-                add_doubles(&h, &act->positions[k].value, 1);
-            }
-        }
-        for (int t = 0; t < phase->transition_count; ++t) {
-            add_text(&h, phase->transitions[t].to);
-            for (int k = 0; k < phase->transitions[t].condition_count; ++k) {
-                const soa_condition *c = &phase->transitions[t].conditions[k];
-                add_text(&h, c->signal);
-                add_int(&h, c->compare);
-                add_doubles(&h, &c->value, 1);
-                add_doubles(&h, &c->hold, 1);
-            }
-        }
+    const double estimate[] = {c->mass_estimate, c->inertia_estimate, c->damping_estimate};
+    add_doubles(h, noise, sizeof noise / sizeof *noise);
+    add_doubles(h, estimate, 3);
+    add_int(h, c->saturate);
+    add_int(h, c->external);
+    for (int p = 0; p < c->phase_count; ++p) {
+        const soa_phase *phase = &c->phases[p];
+        add_text(h, phase->name);
+        add_doubles(h, &phase->blend, 1);
+        for (int a = 0; a < phase->action_count; ++a)
+            add_action(h, &phase->actions[a]);
+        for (int t = 0; t < phase->transition_count; ++t)
+            add_transition(h, &phase->transitions[t]);
     }
+}
+
+uint64_t soai_fingerprint(const soa_world *w) {
+    const soa_scenario *sc = w->scenario;
+    uint64_t h = 1469598103934665603u;
+    add_text(&h, soa_version());
+    add_bytes(&h, sc->source ? sc->source : "", sc->source ? sc->source_size : 0);
+    add_bytes(&h, &sc->seed, sizeof sc->seed);
+    add_int(&h, (int64_t)w->state_size);
+    add_doubles(&h, &w->tick_length, 1);
+    add_model(&h, w);
+    add_parts(&h, w);
+    add_contacts(&h, w);
+    add_disturbances(&h, w);
+    add_loops(&h, w);
+    add_springs(&h, w);
+    add_integration(&h, &sc->integration);
+    add_control(&h, &sc->control);
     return h;
 }
 

@@ -596,11 +596,14 @@ static void warn_parts(soa_world *w) {
         if (!falls || !w->parts[p].floats || w->parts[p].can_touch || is_constrained(w, p))
             continue;
         const int own = w->parts[p].shapes + w->parts[p].collisions;
+        const char *advice = "give it shapes and contacts";
+        if (own)
+            advice = "give contacts";
+        else if (part->model)
+            advice = "give it shapes, or a URDF whose <collision> shapes can be used";
         soai_warn(w, "cannot-touch", part->name, NAN, "it falls and %s; %s",
                   own ? "no contact names its shapes" : "has no shape that could touch the others",
-                  own           ? "give contacts"
-                  : part->model ? "give it shapes, or a URDF whose <collision> shapes can be used"
-                                : "give it shapes and contacts");
+                  advice);
     }
 }
 

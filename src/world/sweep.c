@@ -342,10 +342,8 @@ static void run_case(sweep *w, int number) {
         if (s == SOA_E_MEMORY) {
             row = NULL;
         } else {
-            row = row_of(w->scenario, number, &summary, values,
-                         !s               ? ""
-                         : report.text[0] ? report.text
-                                          : soa_status_text(s));
+            const char *why = report.text[0] ? report.text : soa_status_text(s);
+            row = row_of(w->scenario, number, &summary, values, s ? why : "");
         }
 #ifdef _OPENMP
 #pragma omp critical(soa_sweep_done)
@@ -460,14 +458,11 @@ soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_opti
         free(w.todo);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "%s", soa_status_text(SOA_E_MEMORY));
     }
+    const char *title = scenario->name ? scenario->name : "";
     snprintf(w.head, sizeof w.head,
              "soa sweep 1, soa %s, scenario %016" PRIx64 ", seed %" PRIu64 "\n", SOA_VERSION,
-             soai_checksum(scenario->source ? scenario->source
-                           : scenario->name ? scenario->name
-                                            : "",
-                           scenario->source ? scenario->source_size
-                           : scenario->name ? strlen(scenario->name)
-                                            : 0),
+             scenario->source ? soai_checksum(scenario->source, scenario->source_size)
+                              : soai_checksum(title, strlen(title)),
              scenario->seed);
     size_t good = 0;
     if (!s && options->table) {

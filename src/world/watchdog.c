@@ -373,14 +373,12 @@ static void watch_missed(soa_world *w) {
         const double error = by_place ? far : angle;
         const double rate = soai_controller_error(w, k, by_place ? 2 : 3);
         if (!(by_place || angle > missed_angle) || rate > missed_rate * error) continue;
+        const char *unit = by_place ? "m" : "rad";
         soai_warn(w, "out-of-reach", of_joints ? a->name : a->frame, error,
                   "law '%.50s' ends %.3g %s from its goal and comes no nearer: the goal is out of "
                   "reach, or the law too "
                   "weak; move the goal, or raise stiffness or effort",
-                  a->name ? a->name : "", error,
-                  of_joints  ? "rad or m"
-                  : by_place ? "m"
-                             : "rad");
+                  a->name ? a->name : "", error, of_joints ? "rad or m" : unit);
     }
 }
 

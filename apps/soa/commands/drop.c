@@ -131,6 +131,13 @@ static kind kind_of(soa_joint_type type, int k) {
     return LENGTH;
 }
 
+/* What is added to a joint's name for its coordinate k. */
+static const char *suffix_of(const soa_body_info *info, int k) {
+    static const char *const xyz[] = {".x", ".y", ".z"}, *const number[] = {".1", ".2", ".3"};
+    if (info->nq == 1) return "";
+    return info->type == SOA_FREE ? xyz[k] : number[k];
+}
+
 typedef struct picture {
     soa_plot_curve *curves;
     char (*names)[40];
@@ -155,11 +162,9 @@ static int add_joints(picture *p, const soa_model *model, const record *r, kind 
         soa_body_info info;
         if (soa_model_body(model, b, &info) != SOA_OK || (rates && info.nq != info.nv)) continue;
         for (int k = 0; k < info.nq && p->curve_count - before < 28; k++) {
-            static const char *const suffix[] = {"", ".x", ".y", ".z", ".1", ".2", ".3"};
             if (kind_of(info.type, k) != wanted) continue;
             char name[40];
-            const char *end = suffix[info.nq == 1 ? 0 : info.type == SOA_FREE ? 1 + k : 4 + k];
-            snprintf(name, sizeof name, "%.30s%s", info.joint, end);
+            snprintf(name, sizeof name, "%.30s%s", info.joint, suffix_of(&info, k));
             double *y = add_curve(p, name);
             int column = rates ? 1 + r->nq + info.v_index + k : 1 + info.q_index + k;
             double low = INFINITY, high = -INFINITY;

@@ -234,6 +234,8 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
 static int read_state(op *o, json_t *state) {
     static const char *const known[] = {"q", "v", "a", "tau", "f0", "fext", "vars", NULL};
     const size_t nq = (size_t)soa_model_nq(o->model), nv = (size_t)soa_model_nv(o->model);
+    const size_t tips = (size_t)soa_machine_space_size(o->machine, SOA_SPACE_TIP);
+    const size_t size[5] = {nq, nv, nv, nv, tips};
     if (!json_is_object(state)) return say(o, "a state is a JSON object");
     const char *key;
     json_t *value;
@@ -250,10 +252,7 @@ static int read_state(op *o, json_t *state) {
         if (!known[i]) {
             bad = say(o, "unknown key '%.60s'%s", key, app_nearest_hint(&search, hint));
         } else if (i < 5) {
-            bad = numbers(o, key, value, to[i],
-                          i == 0   ? nq
-                          : i == 4 ? (size_t)soa_machine_space_size(o->machine, SOA_SPACE_TIP)
-                                   : nv);
+            bad = numbers(o, key, value, to[i], size[i]);
             slots[i] = to[i];
         } else if (i == 5) {
             bad = read_wrenches(o, value, &wrenches, &wrench_count);

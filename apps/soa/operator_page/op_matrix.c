@@ -201,7 +201,8 @@ void op_matrix_put(app_out *out, const op_page *p, const soa_expr *e, const char
     } else {
         out_text(out, "<br><span class=\"what\">");
     }
-    out_html(out, info.what ? info.what : info.name ? "given with the state" : "");
+    const char *given = info.name ? "given with the state" : "";
+    out_html(out, info.what ? info.what : given);
     if (info.definition) {
         out_text(out, "; = ");
         html_math(out, info.definition, 0);

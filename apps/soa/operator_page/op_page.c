@@ -234,16 +234,20 @@ static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
     out_format(out, "<section class=\"sweep %s\" %s=\"%d\" data-way=\"%s\">\n<h3>",
                ways[picture.way], before || dense ? "data-before" : "data-sweep", s->sweep,
                ways[picture.way]);
-    if (before)
-        out_text(out, s->sweep == -2   ? "First: articulated inertias"
-                      : s->sweep == -1 ? "First: composite inertias"
-                                       : "First: no sweep");
+    if (s->sweep == -2)
+        out_text(out, "First: articulated inertias");
+    else if (s->sweep == -1)
+        out_text(out, "First: composite inertias");
+    else if (before)
+        out_text(out, "First: no sweep");
     else
         out_format(out, "Sweep %d", s->sweep);
-    out_text(out, dense ? ": dense arithmetic"
-                  : picture.way == SOA_CAUSAL
-                      ? ": <span class=\"arrow\">◀ tips to base</span>, causal, for k = n … 1"
-                      : ": <span class=\"arrow\">▶ base to tips</span>, anticausal, for k = 1 … n");
+    if (dense)
+        out_text(out, ": dense arithmetic");
+    else if (picture.way == SOA_CAUSAL)
+        out_text(out, ": <span class=\"arrow\">◀ tips to base</span>, causal, for k = n … 1");
+    else
+        out_text(out, ": <span class=\"arrow\">▶ base to tips</span>, anticausal, for k = 1 … n");
     out_text(out, "</h3>\n<div>");
     if (!dense) {
         char label[120];
