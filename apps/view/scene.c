@@ -546,7 +546,8 @@ static void put_polytope(app_out *out, const soa_shape *shape, int is_mesh) {
     put_key(out, "vertices");
     if (!is_mesh) out_matrix(out, shape->vertices, (size_t)shape->vertex_count, 3);
     for (int i = 0; is_mesh && i < 3 * shape->vertex_count; ++i) {
-        out_text(out, !i ? "[[" : i % 3 ? "," : "],[");
+        const char *const between = i % 3 ? "," : "],[";
+        out_text(out, i ? between : "[[");
         put_short(out, shape->vertices[i]);
     }
     if (is_mesh) out_text(out, "]]");
@@ -801,7 +802,8 @@ soa_status view_scene_json(view_scene *s, app_out *out) {
     }
     out_text(out, "{\"kind\": \"scene\", \"version\": 1");
     put_text(out, "title", title);
-    put_text(out, "text", s->from.text ? s->from.text : sc && sc->text ? sc->text : "");
+    const char *const own = sc && sc->text ? sc->text : "";
+    put_text(out, "text", s->from.text ? s->from.text : own);
     put_text(out, "source", s->from.kind);
     put_key(out, "live");
     out_text(out, s->from.live ? "true" : "false");
