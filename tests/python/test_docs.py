@@ -1,4 +1,4 @@
-"""The Python blocks of docs/python.md run, in order, in one namespace."""
+"""The Python blocks of docs/python.md and README.md run, those of a page in order and in one namespace."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import soa
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).parents[2]
+PAGES = {"docs/python.md": 5, "README.md": 1}  # least number of blocks
 
 
-def test_blocks_run() -> None:
-    text = PAGE.read_text()
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_run(page: str) -> None:
+    text = (ROOT / page).read_text()
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
-    assert len(blocks) >= 5
+    assert len(blocks) >= PAGES[page]
     names: dict[str, Any] = {}
     threads = soa.get_threads()
     try:
         for block in blocks:
             line = text.count("\n", 0, block.start(1))
-            exec(compile("\n" * line + block.group(1), str(PAGE), "exec"), names)  # lines of messages are those of the page
+            exec(compile("\n" * line + block.group(1), page, "exec"), names)  # lines of messages are those of the page
     finally:
         soa.set_threads(threads)
