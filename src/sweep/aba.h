@@ -2,43 +2,47 @@
  *
  * In operator form, RJK91 (13) to (15), RK88-I (4.16) to (4.18):
  *     vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
- * It is computed in the equivalent form R87 (35) to (47), whose innovations eps are other numbers
- * (docs/notation.md, "Innovations").  For each body, with phi between it and its parent:
+ * with psi = phi (1 - G H) between neighbours, RJK91 (9), (10), and K = (shift) G; RK88-I writes
+ * Psi, L for other arrangements of the same factors.  It is computed in the equivalent form R87 (35)
+ * to (47), whose innovations eps are other numbers (docs/notation.md, "Innovations").  For each
+ * body, with phi between it and its parent, and H_w* the angular rows of the joint map H*:
  *
- *   outward   w    = R' w(parent) + H_w v                                  RK88-I (2.2)
+ *   outward   w    = R' w(parent) + H_w* v                                 RK88-I (2.2)
  *   inward    P    = M + sum over children of phi P+ phi*                  R87 (37)
  *             z    = b + sum over children of phi z+                       R87 (36)
- *             D    = H P H* + armature                                     R87 (38)
+ *             D    = H P H* + armature (with mimic joints also guards)     R87 (38)
  *             G    = U D^-1,  U = P H* + r of an exact rotor               R87 (39)
- *             eps  = T - H z                                               R87 (40)
+ *             eps  = T - H z,  + r . c of an exact rotor                   R87 (40)
  *             nu   = D^-1 eps                                              R87 (42)
  *             P+   = P - U G*                                              R87 (43)
  *             z+   = z + P+ c + G eps                                      R87 (41)
- *   outward   a'   = phi* A(parent) + c                                    R87 (45)
+ *   outward   a'   = phi* A(parent) + c                                    R87 (45), (46)
  *             vdot = nu - G* a'                                            R87 (46)
  *             A    = a' + H* vdot                                          R87 (47)
  *
  * ends     A tip has no children: P = M, z = b, R87 (35).  The base: w = 0, and A = -g in the place
- *          of R87 (44)'s zero, RK88-I (2.1).
- * b        [w x I w;  w x (w x m c)] less the wrench on the body, RK88-I (2.23); f(0) of the papers
+ *          of the zero of R87 (44), RK88-I (2.1).
+ * b        [w x I w;  w x (w x h)], h the first moment, less the wrench on the body, RK88-I (2.23); f(0) of the papers
  *          is minus a wrench.
  * c        two parts: t = w(parent) x (w(parent) x p), the lever to the parent, RK88-I (2.5), kept
  *          in the parent's axes, and the joint's own, RK88-I (2.19) for a turning joint, (2.32) with
  *          ERRATA's factor 2 for a sliding one, the sum for the others (hinge_rate).
  * numbers  Accelerations are classical, A = [wdot; acceleration of the body's origin]: then b and c
  *          need the angular velocity w alone and no linear velocity has to cancel, which on long
- *          chains saves four digits.  R87's are spatial: alpha = A - [0; w x v], and its z is larger
+ *          chains saves two to four digits (docs/decisions/vector-form.md).  R87's are spatial: alpha = A - [0; w x v], and its z is larger
  *          by P [0; w x v].
  * rotors   Reflected inertia is an armature.  An exact rotor (one-dof joints only) adds its couple r
  *          to U after D is taken, and feels the parent's motion: docs/theory/rotors-and-mimic.md.
  * others   Friction and springs are taken off the torques first; mimic joints are a projection at
- *          the end (articulate.h).
- * frames   Any body axes and origins; the library gives the aligned ones (aligned_frames.c).
+ *          the end, which also removes their guards (articulate.h).
+ * frames   Any body axes, with the origin on the joint's axis; the library gives the aligned ones
+ *          (aligned_frames.c).
  * writes   R p V(angular) A G nu(in e) H; of bodies with children P and the sum of phi z+ (in f);
  *          with mimic joints, or if the work space keeps them, also U D, for minv_mul on the same
- *          tables
- * returns  0, or the body whose hinge moves no inertia (R87 assumes D > 0); where mimic joints leave
- *          no answer, the last body */
+ *          tables.  Mimic joints overwrite f, e, A and write x, Y, W; losses write x.
+ * returns  0, or the body whose hinge moves no inertia (RJK91 after (9) and RK88-I near (4.4) need
+ *          D > 0); k->stuck: one that moves none at any q; where mimic joints leave no answer, the
+ *          last body */
 #ifndef SOAI_ABA_H
 #define SOAI_ABA_H
 #include "articulate.h"
@@ -73,7 +77,7 @@ SOAI_INLINE int aba_inward(joint J, int kind, const real *v, const real *tau, co
     gathered_force(J, z);                  /* z = b + sum phi z+   R87 (36) */
     hinge_load(J, kind, v, rate);
     v6_zero(c);
-    hinge_rate(J, kind, J.at->V, rate, c);     /* c, the joint's part   RK88-I (2.19) */
+    hinge_rate(J, kind, J.at->V, rate, c);     /* c, the joint's part   RK88-I (2.19), (2.32) */
     hinge_innovation(J, kind, tau, z, c, eps); /* eps = T - H z   R87 (40) */
     hinge_solve(J, kind, D, eps, nu);          /* nu = D^-1 eps   R87 (42) */
     hinge_keep(J, kind, P, U, D, G, nu);       /* for the smoother */
@@ -98,7 +102,7 @@ SOAI_INLINE void aba_smooth(joint J, int kind, const real *v, real *vdot) {
     real accel[6];
     hinge_load(J, kind, v, rate);
     acceleration_out(J, X, A);             /* phi* A(parent) + c's lever   R87 (45) */
-    hinge_rate(J, kind, J.at->V, rate, A); /* a' = that + c's joint part   RK88-I (2.19) */
+    hinge_rate(J, kind, J.at->V, rate, A); /* a' = that + c's joint part   R87 (46) */
     /* vdot = nu - G* a'    R87 (46)
      * A = a' + H* vdot     R87 (47) */
     hinge_accelerate(J, kind, nu, G, A, accel);
@@ -112,7 +116,7 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
     tau = torques_after_losses(k, w, q, v, tau);
     angles(k, w, q);
     v6_zero(w->b[0].V);              /* w(base) = 0   RK88-I (2.24) */
-    base_acceleration(k, w->b[0].A); /* A(base) = -g   R87 (44) */
+    base_acceleration(k, w->b[0].A); /* A(base) = -g   RK88-I (2.1) */
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         WITH_ALIGNED_KIND(b, aba_outward(joint_at(k, w, b, i), kind, q, v))

@@ -9,23 +9,25 @@
  *     Omega(k)    = (1 - G H)* Omega+(k) (1 - G H) + H* D^-1 H                      R87 (82)
  *
  * At last the frame on its body: Omega(0) = phi*(1,0) Omega(1) phi(1,0).
- * The coupling of two frames, psi by the product rule below RJK91 (10), R87 (72):
+ * The coupling of two frames, psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10):
  *
  *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b, such that no body on the path
  *                                              from b up to, but without, u is a or carries a
  *
- * u the parent of b always does.  If a is an ancestor of b, u = a does; bodies that meet only at
- * the world do not couple.
+ * u the parent of b does, unless b is a or carries a; then the transpose is taken.  If a is an
+ * ancestor of b, u = a does; bodies that meet only at the world do not couple.
  *
  * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies
  *         of frames, and bodies where paths meet), inward: psi | for each frame, node to node:
  *         inward Omega(frame, ancestors), then outward the other nodes | with mimic joints: Omega -
  *         (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
  * cost    one step for each body on a path to the base (two if there are several frames), then a
- *         6 x 6 product for each frame and node; there are fewer than 2 nodes per frame
+ *         6 x 6 product for each frame and node, two for ancestors of the frame; there are fewer
+ *         than 2 nodes per frame
  * ours    Omega is kept where P was, linear part first.  In this order phi* = [R', -R'p~; 0, R'] is
  *         the phi of the pose (R', -R'p), so phi* Omega phi is an inertia moved by the inverse pose
- *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are.
+ *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are: a
+ *         tip force gives eps = -H z, z+ = (1 - G H) z, A = (1 - G H)* a' + H* nu for any U and D.
  * needs   articulate(), and mimic_prepare() for models with mimic joints
  * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x */
 #ifndef SOAI_OPERATIONAL_H
@@ -149,7 +151,7 @@ SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_
         step_force_in(w, b, i, kind, x, psi + 6 * c);
     }
 }
-/* Columns of psi(to, from), six numbers each, by psi(i, k) = psi(i, j) psi(j, k), R87 (72); `to`
+/* Columns of psi(to, from), six numbers each, by psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10); `to`
  * carries `from`. */
 SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from, int to,
                              real *psi) {

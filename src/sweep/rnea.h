@@ -1,18 +1,19 @@
 /* rnea.h  inverse dynamics, O(n), by two sweeps.
  *
- * In operator form, RJK91 (3), RK88-I (3.20), a being the papers' bias acceleration:
+ * In operator form, RJK91 (2) with (3) to (5), RK88-I (3.19), a being the papers' bias acceleration:
  *     T = H phi [M phi* (H* vdot + a) + b + B f(0)]
- * For each body, with phi between it and its parent:
+ * For each body, with phi between it and its parent, and H_w* the angular rows of the joint map H*:
  *
- *   outward   w = R' w(parent) + H_w v              FO00 (3), R87 (11), angular rows; RK88-I (2.2)
+ *   outward   w = R' w(parent) + H_w* v             FO00 (3), R87 (11), (12); RK88-I (2.2)
  *             A = phi* A(parent) + H* vdot + c      FO00 (4), R87 (13) to (15); RK88-I (2.4), (2.5)
  *             f = M A + b - wrench                  FO00 (5), R87 (16); RK88-I (2.22), (2.23)
  *   inward    T = H f + armature vdot               FO00 (8), R87 (20)
  *             f(parent) += phi f                    FO00 (7), the sum in R87 (16)
  *
  * numbers  Accelerations are classical, A = [wdot; acc], acc that of the body's origin, so that no
- *          linear velocity is needed.  FO00's and R87's are spatial: a = A - [0; w x v], and their
- *          v x* I v becomes b = [w x I w;  w x (w x m c)].
+ *          linear velocity is needed.  FO00's and R87's are spatial: alpha = A - [0; w x v], and
+ *          their v x* I v becomes b = [w x I w;  w x (w x h)], h the first moment.  The argument a of
+ *          the functions is vdot.
  * ours     The acceleration of a point r of the body is acc + W r,  W = [wdot] + [w][w],  [x] the
  *          cross-product matrix: nine numbers per body that serve the child's origin and the body's
  *          own force.
@@ -54,7 +55,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
             A[j] = REAL(0);
         joint_rot_back(kind, R, in->A + 3, A + 3);
     }
-    /* w = R' w(parent) + H_w v                         RK88-I (2.2) */
+    /* w = R' w(parent) + H_w* v                        RK88-I (2.2) */
     step_turning(k, w, b, i, kind, nv, in->V, v_tree, omega);
     /* + H* vdot + the joint's part of c                RK88-I (2.4); sliding (2.32), corrected */
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, a_tree + b->iv, A);
@@ -149,7 +150,9 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     return 0;
 }
 
-/* y = M x: the same two sweeps without velocities and gravity.  Needs the poses in R, p. */
+/* y = M x = H phi M phi* H* x, RJK91 (3): the same two sweeps without velocities and gravity,
+ *     A = phi* A(parent) + H* x,   f = M A + sum of phi f,   y = H f + armature x.
+ * Needs the poses in R, p; writes A, f. */
 SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
     v6_zero(w->b[0].A);
     for (int i = 1; i <= k->nb; ++i) {

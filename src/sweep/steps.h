@@ -117,7 +117,7 @@ SOAI_INLINE void step_velocity(const view_table *k, kernel_work *w, const body_t
     v6_copy(V, w->b[i].V);
 }
 
-/* w(i) = R'w(parent) + H_w v.  RK88-I (2.2). */
+/* w(i) = R'w(parent) + H_w* v.  RK88-I (2.2). */
 SOAI_INLINE void step_turning(const view_table *k, const kernel_work *w, const body_table *b, int i,
                               int kind, int nv, const real in[3], const real *v_tree,
                               real omega[3]) {

@@ -23,7 +23,7 @@ typedef soai_view_double view_table;
 /* One per body, the world included: what the outward and inward sweeps pass along.  Kept together
  * so that a sweep touches two places, the body's and its parent's. */
 typedef struct body_work {
-    real P[24];      /* articulated inertia (ABI_SIZE numbers); composite (crba); U (rnea) */
+    real P[24];      /* articulated inertia (ABI_SIZE numbers); composite (crba); W (rnea) */
     real R[9], p[3]; /* rotation body to parent, body's origin in the parent
                       * joint_position */
     real V[6];       /* spatial velocity, body axes; rnea, aba: its first three alone
