@@ -3,9 +3,9 @@
  * In operator form, RJK91 (13) to (15), RK88-I (4.16) to (4.18):
  *     vdot = (I - H psi K)* D^-1 (I - H psi K) (T - H phi [M phi* a + b + B f(0)])
  * with psi = phi (1 - G H) between neighbours, RJK91 (9), (10), and K = (shift) G; RK88-I writes
- * Psi, L for other arrangements of the same factors.  It is computed in the equivalent form R87 (35)
- * to (47), whose innovations eps are other numbers (docs/notation.md, "Innovations").  For each
- * body, with phi between it and its parent, and H_w* the angular rows of the joint map H*:
+ * Psi, L for other arrangements of the same factors.  It is computed in the equivalent form
+ * R87 (35) to (47), whose innovations eps are other numbers (docs/notation.md, "Innovations").
+ * For each body, with phi between it and its parent, and H_w* the angular rows of the joint map:
  *
  *   outward   w    = R' w(parent) + H_w* v                                 RK88-I (2.2)
  *   inward    P    = M + sum over children of phi P+ phi*                  R87 (37)
@@ -22,17 +22,19 @@
  *
  * ends     A tip has no children: P = M, z = b, R87 (35).  The base: w = 0, and A = -g in the place
  *          of the zero of R87 (44), RK88-I (2.1).
- * b        [w x I w;  w x (w x h)], h the first moment, less the wrench on the body, RK88-I (2.23); f(0) of the papers
- *          is minus a wrench.
+ * b        [w x I w;  w x (w x h)], h the first moment, less the wrench on the body, RK88-I (2.23);
+ *          f(0) of the papers is minus a wrench.
  * c        two parts: t = w(parent) x (w(parent) x p), the lever to the parent, RK88-I (2.5), kept
- *          in the parent's axes, and the joint's own, RK88-I (2.19) for a turning joint, (2.32) with
- *          ERRATA's factor 2 for a sliding one, the sum for the others (hinge_rate).
+ *          in the parent's axes, and the joint's own, with [w_J; v_J] = H* v:
+ *              [w x w_J;  (2 w - w_J) x v_J] + (apparent rate of H*) v
+ *          which is RK88-I (2.19) for a turning joint, and (2.32) with its missing factor 2 for a
+ *          sliding one.
  * numbers  Accelerations are classical, A = [wdot; acceleration of the body's origin]: then b and c
  *          need the angular velocity w alone and no linear velocity has to cancel, which on long
- *          chains saves two to four digits (docs/decisions/vector-form.md).  R87's are spatial: alpha = A - [0; w x v], and its z is larger
- *          by P [0; w x v].
- * rotors   Reflected inertia is an armature.  An exact rotor (one-dof joints only) adds its couple r
- *          to U after D is taken, and feels the parent's motion: docs/theory/rotors-and-mimic.md.
+ *          chains saves two to four digits (docs/decisions/vector-form.md).  R87's are spatial:
+ *          alpha = A - [0; w x v], and its z is larger by P [0; w x v].
+ * rotors   Reflected inertia is an armature.  An exact rotor (one-dof joints only) adds its couple
+ *          r to U after D is taken, and feels the parent's motion: docs/theory/rotors-and-mimic.md.
  * others   Friction and springs are taken off the torques first; mimic joints are a projection at
  *          the end, which also removes their guards (articulate.h).
  * frames   Any body axes, with the origin on the joint's axis; the library gives the aligned ones

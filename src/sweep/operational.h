@@ -151,8 +151,8 @@ SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_
         step_force_in(w, b, i, kind, x, psi + 6 * c);
     }
 }
-/* Columns of psi(to, from), six numbers each, by psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10); `to`
- * carries `from`. */
+/* Columns of psi(to, from), six numbers each, by psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10);
+ * `to` carries `from`. */
 SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from, int to,
                              real *psi) {
     for (int j = 0; j < 36; ++j)

@@ -1,6 +1,6 @@
 /* rnea.h  inverse dynamics, O(n), by two sweeps.
  *
- * In operator form, RJK91 (2) with (3) to (5), RK88-I (3.19), a being the papers' bias acceleration:
+ * In operator form, RJK91 (2) with (3) to (5), RK88-I (3.19), a the papers' bias acceleration:
  *     T = H phi [M phi* (H* vdot + a) + b + B f(0)]
  * For each body, with phi between it and its parent, and H_w* the angular rows of the joint map H*:
  *
@@ -12,14 +12,14 @@
  *
  * numbers  Accelerations are classical, A = [wdot; acc], acc that of the body's origin, so that no
  *          linear velocity is needed.  FO00's and R87's are spatial: alpha = A - [0; w x v], and
- *          their v x* I v becomes b = [w x I w;  w x (w x h)], h the first moment.  The argument a of
- *          the functions is vdot.
+ *          their v x* I v becomes b = [w x I w;  w x (w x h)], h the first moment.  The
+ *          argument a of the functions is vdot.
  * ours     The acceleration of a point r of the body is acc + W r,  W = [wdot] + [w][w],  [x] the
  *          cross-product matrix: nine numbers per body that serve the child's origin and the body's
  *          own force.
  * base     w = 0 and A = -g: RK88-I (2.1), FO00 after (5).
- * rotors   An exact rotor r adds r vdot + w(parent) x r v to the parent's f, and r . wdot(parent) to
- *          its own torque: docs/theory/rotors-and-mimic.md.
+ * rotors   An exact rotor r adds r vdot + w(parent) x r v to the parent's f, and
+ *          r . wdot(parent) to its own torque: docs/theory/rotors-and-mimic.md.
  * writes   R p V(angular) A f, and W in P of the bodies that carry others off their origin
  *          (b->levers) */
 #ifndef SOAI_RNEA_H
@@ -68,7 +68,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
 /* f = M A + b, with W = [wdot] + [w][w] kept for children off the origin:  h = m c,
  *     moment  I wdot + w x I w + h x acc        RK88-I (2.22), (2.23), about the body's origin
  *     force   m acc + W h
- * I wdot + w x I w is the sum over the axes e of e x (W J e), J = tr(I)/2 1 - I.  Its x component is
+ * I wdot + w x I w is the sum over the axes e of e x (W J e), J = tr(I)/2 1 - I.  Its x part is
  *     Ixx wdot_x + (Izz - Iyy) wy wz - Ixy Wzx + Ixz Wyx + Iyz (Wyy - Wzz)
  * and the others follow by turning the letters. */
 SOAI_INLINE void step_vector_force(const body_table *b, const real o[3], const real A[6], real W[9],
