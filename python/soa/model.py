@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, memmove, string_at
@@ -83,6 +84,8 @@ class OperationalSpace:
     """What `Model.operational_space` returns, r being the number of rows of all tasks together.
 
     `force = inertia @ a + bias + gravity` gives the tasks the acceleration a; `tau = jacobian.T @ force + null @ tau0`.
+    Friction and springs are in none of them: add what overcomes them to tau. `rcond` is the reciprocal condition number of
+    the compliance, 1 at best; below 1e-12 a task counts as singular.
     """
 
     jacobian: Array
@@ -96,7 +99,7 @@ class OperationalSpace:
 
 @dataclass(frozen=True)
 class InverseKinematics:
-    """An answer of `Model.inverse_kinematics`."""
+    """An answer of `Model.inverse_kinematics`; `residual` is the root of the sum of squares of errors, rad and m."""
 
     q: Array
     residual: float
@@ -132,6 +135,7 @@ class Model(_core.Tree):
 
     _keep: object
     _loops: Any
+    _made: Constraints | None
     spec: str
 
     # --- making models ------------------------------------------------------------------------------------------------
@@ -144,6 +148,7 @@ class Model(_core.Tree):
         model.spec = spec
         model._keep = None
         model._loops = loops
+        model._made = None
         if loops is not None:
             weakref.finalize(model, _c.soa_constraint_list_free, byref(loops))
         return model
@@ -191,6 +196,7 @@ class Model(_core.Tree):
         model = cls(start, False)
         model.spec = ""
         model._loops = None
+        model._made = None
         model._keep = buffer
         return model
 
@@ -204,21 +210,37 @@ class Model(_core.Tree):
         check(_c.soa_model_save(self._pointer, os.fsencode(path), byref(report)), report)
 
     def __reduce__(self) -> Any:
+        if self.loop_count:
+            raise TypeError(f"'{self.name}' has {self.loop_count} loops or other constraints, which pickling would lose: send "
+                            "the name or the file, and open it there")
         return Model.from_bytes, (self.to_bytes(),)
+
+    def _copy(self, pointer: Any) -> Model:
+        """A model of the same bodies, with the same loops."""
+        model = Model._adopt(pointer, self.spec)
+        model._loops = self._loops
+        model._keep = self  # it owns the list of loops
+        return model
+
+    @property
+    def loop_count(self) -> int:
+        """Number of loops and other constraints that the model brings along. Methods of Model compute with the tree alone;
+        `constraints` has the closed machine."""
+        return 0 if self._loops is None else int(self._loops.count)
 
     def with_gravity(self, gravity: ArrayLike) -> Model:
         """The same model with another gravity, m/s^2."""
         g = vector("gravity", gravity, 3)
         pointer = POINTER(_c.soa_model)()
         check(_c.soa_model_with_gravity(self._pointer, numbers(g), byref(pointer)))
-        return Model._adopt(pointer)
+        return self._copy(pointer)
 
     def without_losses(self, friction: bool = True, springs: bool = False) -> Model:
-        """The same model without friction, springs or both; rotors and mimic joints stay."""
+        """The same model without friction (default), springs, or both; rotors and mimic joints stay."""
         bits = friction * _c.SOA_FRICTION + springs * _c.SOA_SPRINGS
         pointer = POINTER(_c.soa_model)()
         check(_c.soa_model_without_losses(self._pointer, bits, byref(pointer)))
-        return Model._adopt(pointer)
+        return self._copy(pointer)
 
     # --- what is in a model -------------------------------------------------------------------------------------------
 
@@ -378,7 +400,7 @@ class Model(_core.Tree):
 
     @property
     def constraints(self) -> Constraints:
-        """The loops and other constraints that the model brings along, ready to be used.
+        """The loops and other constraints that the model brings along, ready to be used: always the same object.
 
         >>> import soa
         >>> [c.name for c in soa.Model.open("four-bar").constraints]
@@ -386,7 +408,9 @@ class Model(_core.Tree):
         """
         from .constraints import Constraints
 
-        return Constraints._of_model(self)
+        if self._made is None:
+            self._made = Constraints._of_model(self)
+        return self._made
 
     def view(self, q: ArrayLike | None = None) -> object:
         """Shows the machine at q: inline in a notebook, in a browser elsewhere."""
@@ -519,6 +543,8 @@ class Model(_core.Tree):
         """The value of an operator expression at a state: a vector by O(n) sweeps, an operator as its dense matrix.
 
         `v` is the papers' thd, `a` thdd, `tau` T. Other names in the expression are keyword arguments, vectors of joints.
+        The algebra is that of ideal trees: friction and springs are not part of it (take them off `tau` first), and loops
+        are left out with a warning.
 
         >>> import soa
         >>> arm = soa.Model.open("arm7")
@@ -528,6 +554,8 @@ class Model(_core.Tree):
         """
         from .operators import Machine
 
+        if self.loop_count:
+            warnings.warn(f"op: the {self.loop_count} loops of '{self.name}' are not part of the expression", stacklevel=2)
         return Machine(self, tips).evaluate(expr, q=q, v=v, a=a, tau=tau, f0=f0, wrenches=wrenches, **values)
 
     # --- work spaces for calls through ctypes -------------------------------------------------------------------------

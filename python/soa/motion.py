@@ -179,6 +179,9 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     >>> motion.q.shape
     (21, 7)
     """
+    if model.loop_count:
+        raise ValueError(f"'{model.name}' has {model.loop_count} loops or other constraints, which simulate does not keep: use "
+                         "simulate_closed(model.constraints, ...)")
     qv, vv = vector("q", q, model.nq), vector("v", v, model.nv)
     samples = _Samples(model.nq, model.nv, torque, stop)
     options, result, report = _c.soa_sim_options_default(), _c.soa_sim_result(), new_report()

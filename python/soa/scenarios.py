@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tempfile
+import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from ctypes import POINTER, byref, memmove, sizeof
@@ -214,6 +215,10 @@ class Scenario:
         return f"<soa.Scenario '{self.name}': {self._struct.part_count} parts, {self.duration:g} s>"
 
 
+class ScenarioWarning(UserWarning):
+    """A warning of a run; all of them are in `record.summary["warnings"]`, and in docs/worlds.md."""
+
+
 def _free_scenario(struct: Any, keep: object) -> None:
     """Frees a scenario; what it shares lives until then because it is an argument."""
     _c.soa_scenario_free(byref(struct))
@@ -255,7 +260,10 @@ def _record(world: World, journal: Any, path: str, keep: object, end: float,
             setattr(fault, "record", Record._of_run(path, keep, world._summary(why)))
         raise fault
     check(status, report, path)
-    return Record._of_run(path, keep, world._summary(why))
+    summary = world._summary(why)
+    for one in summary.get("warnings", []):
+        warnings.warn(f"{one['code']}: {one['name']}: {one['value']}; {one['remedy']}", ScenarioWarning, stacklevel=3)
+    return Record._of_run(path, keep, summary)
 
 
 def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *,
@@ -489,4 +497,4 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     return Sweep(columns, result.cases, result.done, result.held, result.faults, result.warned, bool(result.stopped))
 
 
-__all__ = ["Scenario", "Sweep", "World", "resume", "stock_scenarios", "summary_of_log", "sweep"]
+__all__ = ["Scenario", "ScenarioWarning", "Sweep", "World", "resume", "stock_scenarios", "summary_of_log", "sweep"]
