@@ -1019,7 +1019,7 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
     try:
         machine = Machine(model, [model.body(body).link for body in bodies])
         draw = {name: rng.uniform(-1, 1, model.nv) for name in ("v", "a", "tau")}
-        state = {
+        state: dict[str, Any] = {
             "q": model.integrate(model.neutral(), rng.uniform(-1, 1, model.nv), 1.0),
             **draw,
             "f0": rng.uniform(-1, 1, 6 * count),
