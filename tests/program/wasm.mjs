@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, basename } from "node:path";
-import { Core } from "../web/src/playground/core.js";
+import { Core } from "../../web/src/playground/core.js";
 
 const [modulePath, program, directory] = process.argv.slice(2);
 const reference = process.env.SOA_REFERENCE_DIR || "";
