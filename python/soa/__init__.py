@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os as _os
 
-from . import _core, collision, constraints, embedding, forms, grasp, motion, operators, records, scenarios
+from . import _core, collision, constraints, convert, embedding, forms, grasp, motion, operators, records, scenarios
 from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, OutOfMemoryError, SingularError, SoaError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
@@ -36,7 +36,7 @@ __all__ = [
     "Body", "Constraints", "Contact", "ConvergenceError", "Disc", "Distance", "Embedding", "Expr", "FileError", "Frame",
     "Grasp", "InputError", "InverseKinematics", "Loop", "Machine", "Model", "OperationalSpace", "OutOfMemoryError", "Plane",
     "Ratio", "Record", "Rolling", "Scenario", "SingularError", "Smoothed", "SoaError", "Task", "Velocity", "World", "Wrench",
-    "collision", "constraints", "embedding", "forms", "get_threads", "grasp", "identity", "motion", "operators", "pose",
+    "collision", "constraints", "convert", "embedding", "forms", "get_threads", "grasp", "identity", "motion", "operators", "pose",
     "records", "scenarios", "set_threads", "simulate", "simulate_closed", "simulate_grasp", "stock_models",
     "stock_scenarios", "sweep",
 ]

@@ -1,0 +1,211 @@
+"""Pinocchio and MuJoCo on the URDF files of SOA_REFERENCE_DIR/models, at seeded random states, against soa.
+
+    python tests/python/test_peers.py       # prints the table of docs/peers.md
+
+Errors are max|difference| / max(max|reference|, 1e-3). The other programs: pip install --require-hashes -r peers.txt
+"""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ElementTree
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soa
+from numpy.typing import NDArray
+from soa import convert
+
+Array = NDArray[np.float64]
+TOLERANCE = 1e-9
+STATES = 10
+DIRECTORY = os.environ.get("SOA_REFERENCE_DIR")
+FILES = sorted((Path(DIRECTORY) / "models").glob("*.urdf")) if DIRECTORY else []
+LEGGED = ("anymal_b", "romeo_small", "simple_humanoid", "solo12", "talos_reduced")
+CASES = [(file, floating) for file in FILES for floating in ([False, True] if file.stem in LEGGED else [False])]
+NAMES = [file.stem + ", floating" * floating for file, floating in CASES]
+
+# What MuJoCo refuses to load, and its message; the reasons are in docs/peers.md.
+IMPOSSIBLE = r"inertia must satisfy A \+ B >= C"
+REFUSED = {"anymal_b": "inertia must have positive eigenvalues", "pr2": IMPOSSIBLE, "romeo_small": IMPOSSIBLE,
+           "talos_reduced": IMPOSSIBLE}
+
+# Possible, and not along the link's axes: MuJoCo compiles shortcuts for bodies whose inertia is.
+GENERAL_INERTIA = {"ixx": "1.1", "iyy": "1.2", "izz": "1.5", "ixy": "0.1", "ixz": "0.2", "iyz": "0.15"}
+
+
+class Worst(dict[str, float]):
+    """The worst error of each quantity."""
+
+    def compare(self, name: str, found: Any, reference: Any) -> None:
+        found, reference = np.asarray(found), np.asarray(reference)
+        assert found.shape == reference.shape, name
+        assert np.isfinite(found).all() and np.isfinite(reference).all(), name
+        error = float(np.abs(found - reference).max()) / max(float(np.abs(reference).max()), 1e-3)
+        self[name] = max(self.get(name, 0.0), error)
+
+
+def states(model: soa.Model, name: str) -> list[tuple[Array, Array, Array, Array]]:
+    """Random q, v, accelerations and torques, the same in each run. Limits are ignored: some files' are 0 to 0."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    return [(model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv)), *rng.normal(size=(3, model.nv)))
+            for _ in range(STATES)]
+
+
+def both_triangles(matrix: Array) -> Array:
+    """A symmetric matrix of which only the upper triangle is given."""
+    return np.triu(matrix) + np.triu(matrix, 1).T
+
+
+def compare_pinocchio(file: Path, floating: bool) -> Worst:
+    import pinocchio as pin
+
+    model = soa.Model.open(file, floating=floating, ideal=True)
+    peer = pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer()) if floating else pin.buildModelFromUrdf(str(file))
+    data = peer.createData()
+    there = convert.Pinocchio(model, peer)
+    links = [frame.name for frame in map(model.frame, range(1, model.frame_count)) if frame.is_link]
+    assert len(links) >= model.body_count
+    worst = Worst()
+    for q, v, a, tau in states(model, file.stem):
+        pq, pv, pa, ptau = there.q_to(q), there.v_to(v), there.v_to(a), there.v_to(tau)
+        worst.compare("mass", there.matrix_to(model.mass(q)), both_triangles(pin.crba(peer, data, pq)))
+        worst.compare("minv", there.matrix_to(model.minv(q)), both_triangles(pin.computeMinverse(peer, data, pq)))
+        worst.compare("bias", there.v_to(model.bias_torque(q, v)), pin.nonLinearEffects(peer, data, pq, pv))
+        worst.compare("gravity", there.v_to(model.gravity_torque(q)), pin.computeGeneralizedGravity(peer, data, pq))
+        worst.compare("rnea", there.v_to(model.rnea(q, v, a)), pin.rnea(peer, data, pq, pv, pa))
+        worst.compare("aba", there.v_to(model.aba(q, v, tau)), pin.aba(peer, data, pq, pv, ptau))
+        for name, ours, reference in zip(("aba_dq", "aba_dv", "aba_dtau"), model.aba_derivatives(q, v, tau),
+                                         pin.computeABADerivatives(peer, data, pq, pv, ptau), strict=True):
+            symmetric = name == "aba_dtau"
+            worst.compare(name, there.matrix_to(ours), both_triangles(reference) if symmetric else reference)
+        for name, ours, reference in zip(("rnea_dq", "rnea_dv", "rnea_da"), model.rnea_derivatives(q, v, a),
+                                         pin.computeRNEADerivatives(peer, data, pq, pv, pa), strict=True):
+            symmetric = name == "rnea_da"
+            worst.compare(name, there.matrix_to(ours), both_triangles(reference) if symmetric else reference)
+        for name in links:
+            number = peer.getFrameId(name, pin.BODY)  # a joint may have the same name
+            for axes, reference in (("world", pin.LOCAL_WORLD_ALIGNED), ("body", pin.LOCAL)):
+                worst.compare(f"jacobian {axes}", there.jacobian_to(model.jacobian(q, name, axes)),
+                              pin.computeFrameJacobian(peer, data, pq, number, reference))
+        worst.compare("integrate", there.q_to(model.integrate(q, 0.1 * v)), pin.integrate(peer, pq, 0.1 * pv))
+    return worst
+
+
+def mujoco_urdf(file: Path, floating: bool) -> ElementTree.Element:
+    """The URDF without shapes, whose meshes are not here; floating: with a free joint named root under "world", as MuJoCo wants it."""
+    robot = ElementTree.parse(file).getroot()
+    for link in robot.iter("link"):
+        for shape in [*link.findall("visual"), *link.findall("collision")]:
+            link.remove(shape)
+    for joint in robot.iter("joint"):
+        if joint.get("type") == "revolute":
+            joint.set("type", "continuous")  # limits are not compared; MuJoCo writes a log file about those of 0 to 0
+    if floating:
+        children = {child.get("link") for child in robot.iterfind("joint/child")}
+        root = next(link.get("name", "") for link in robot.findall("link") if link.get("name") not in children)
+        ElementTree.SubElement(robot, "link", name="world")
+        joint = ElementTree.SubElement(robot, "joint", name="root", type="floating")
+        ElementTree.SubElement(joint, "parent", link="world")
+        ElementTree.SubElement(joint, "child", link=root)
+    return robot
+
+
+def load_mujoco(robot: ElementTree.Element) -> Any:
+    """MuJoCo's model without friction, damping, springs, rotors, limits and contacts."""
+    import mujoco
+
+    peer = mujoco.MjModel.from_xml_string(ElementTree.tostring(robot, encoding="unicode"))
+    for values in (peer.dof_damping, peer.dof_frictionloss, peer.dof_armature, peer.jnt_stiffness):
+        values[:] = 0
+    peer.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    return peer
+
+
+def load_mujoco_anyway(robot: ElementTree.Element) -> Any:
+    """A model that MuJoCo refuses: loaded with other inertias, and then given those of the file."""
+    import mujoco
+
+    inertias = {}  # of links, in link axes
+    for link in robot.iter("link"):
+        inertia = link.find("inertial/inertia")
+        if inertia is not None:
+            xx, xy, xz, yy, yz, zz = (float(inertia.get(name, "0")) for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
+            origin = link.find("inertial/origin")
+            rpy = [float(angle) for angle in (origin.get("rpy", "0 0 0") if origin is not None else "0 0 0").split()]
+            R = soa.pose(rpy=rpy)[:3, :3]
+            inertias[link.get("name", "")] = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+            inertia.attrib.update(GENERAL_INERTIA)
+    settings = ElementTree.SubElement(robot, "mujoco")
+    ElementTree.SubElement(settings, "compiler", fusestatic="false")  # each link is a body
+    peer = load_mujoco(robot)
+    for body in range(1, peer.nbody):
+        name = peer.body(body).name
+        if name in inertias:
+            values, axes = np.linalg.eigh(inertias[name])
+            axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
+            quaternion = np.zeros(4)
+            mujoco.mju_mat2Quat(quaternion, axes.ravel())
+            peer.body_inertia[body], peer.body_iquat[body] = values, quaternion
+    mujoco.mj_setConst(peer, mujoco.MjData(peer))
+    return peer
+
+
+def compare_mujoco(file: Path, floating: bool) -> Worst:
+    import mujoco
+
+    model = soa.Model.open(file, floating=floating, ideal=True)
+    robot = mujoco_urdf(file, floating)
+    peer = load_mujoco_anyway(robot) if file.stem in REFUSED else load_mujoco(robot)
+    data = mujoco.MjData(peer)
+    there = convert.MuJoCo(model, peer)
+    mass = np.zeros((peer.nv, peer.nv))
+    worst = Worst()
+    for q, v, _, tau in states(model, file.stem):
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = there.q_to(q), there.v_to(q, v), there.tau_to(q, tau)
+        mujoco.mj_forward(peer, data)
+        mujoco.mj_fullM(peer, data, mass)
+        worst.compare("mass", there.matrix_to(q, model.mass(q)), mass)
+        worst.compare("bias", there.bias_to(q, v), data.qfrc_bias)
+        worst.compare("aba", there.a_to(q, v, model.aba(q, v, tau)), data.qacc)
+    return worst
+
+
+def test_reference_directory_is_given() -> None:
+    if not DIRECTORY:
+        pytest.skip("SOA_REFERENCE_DIR is not set: NOTHING was compared with Pinocchio and MuJoCo")
+    assert len(FILES) >= 14
+
+
+@pytest.mark.parametrize(("file", "floating"), CASES, ids=NAMES)
+def test_pinocchio(file: Path, floating: bool) -> None:
+    pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (docs/peers.md)")
+    worst = compare_pinocchio(file, floating)
+    assert max(worst.values()) <= TOLERANCE, worst
+
+
+@pytest.mark.parametrize(("file", "floating"), CASES, ids=NAMES)
+def test_mujoco(file: Path, floating: bool) -> None:
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: NOTHING was compared with it (docs/peers.md)")
+    if file.stem in REFUSED:
+        with pytest.raises(ValueError, match=REFUSED[file.stem]):
+            load_mujoco(mujoco_urdf(file, floating))
+    worst = compare_mujoco(file, floating)
+    assert max(worst.values()) <= TOLERANCE, worst
+
+
+def show() -> None:
+    """Prints the tables of docs/peers.md."""
+    for compare in (compare_pinocchio, compare_mujoco):
+        for (file, floating), name in zip(CASES, NAMES, strict=True):
+            worst = compare(file, floating)
+            if name == NAMES[0]:
+                print("\n| model |", " | ".join(worst), "|\n|---" + "|---" * len(worst) + "|")
+            print(f"| {name} |", " | ".join(f"{value:.0e}" for value in worst.values()), "|")
+
+
+if __name__ == "__main__":
+    show()
