@@ -1,6 +1,6 @@
 """Pinocchio and MuJoCo on the URDF files of SOA_REFERENCE_DIR/models, at seeded random states, against soa.
 
-    python tests/python/test_peers.py       # prints the table of docs/peers.md
+    python tests/python/test_peers.py       # prints the errors
 
 Errors are max|difference| / max(max|reference|, 1e-3). The other programs: pip install --require-hashes -r peers.txt
 """
@@ -28,7 +28,7 @@ LEGGED = ("anymal_b", "romeo_small", "simple_humanoid", "solo12", "talos_reduced
 CASES = [(file, floating) for file in FILES for floating in ([False, True] if file.stem in LEGGED else [False])]
 NAMES = [file.stem + ", floating" * floating for file, floating in CASES]
 
-# What MuJoCo refuses to load, and its message; the reasons are in docs/peers.md.
+# What MuJoCo refuses to load, and its message; inertias that no body can have, or of zero size.
 IMPOSSIBLE = r"inertia must satisfy A \+ B >= C"
 REFUSED = {"anymal_b": "inertia must have positive eigenvalues", "pr2": IMPOSSIBLE, "romeo_small": IMPOSSIBLE,
            "talos_reduced": IMPOSSIBLE}
@@ -182,14 +182,14 @@ def test_reference_directory_is_given() -> None:
 
 @pytest.mark.parametrize(("file", "floating"), CASES, ids=NAMES)
 def test_pinocchio(file: Path, floating: bool) -> None:
-    pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (docs/peers.md)")
+    pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (tests/python/peers.txt)")
     worst = compare_pinocchio(file, floating)
     assert max(worst.values()) <= TOLERANCE, worst
 
 
 @pytest.mark.parametrize(("file", "floating"), CASES, ids=NAMES)
 def test_mujoco(file: Path, floating: bool) -> None:
-    pytest.importorskip("mujoco", reason="MuJoCo is not installed: NOTHING was compared with it (docs/peers.md)")
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: NOTHING was compared with it (tests/python/peers.txt)")
     if file.stem in REFUSED:
         with pytest.raises(ValueError, match=REFUSED[file.stem]):
             load_mujoco(mujoco_urdf(file, floating))
@@ -198,7 +198,7 @@ def test_mujoco(file: Path, floating: bool) -> None:
 
 
 def show() -> None:
-    """Prints the tables of docs/peers.md."""
+    """Prints the errors, one table for each program."""
     for compare in (compare_pinocchio, compare_mujoco):
         for (file, floating), name in zip(CASES, NAMES, strict=True):
             worst = compare(file, floating)
