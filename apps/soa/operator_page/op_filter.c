@@ -137,7 +137,8 @@ static const char *const steps[] = {
     "Kalman gain G = P⁻ Hᵀ D⁻¹, (39), with P⁻ from the Riccati recursion (37), (43)",
     "correction of the estimate, (41)",
     "bias acceleration times the updated inertia, (41)",
-    ("residual e⁺ = D⁻¹ e⁻, (42): the joint's acceleration if all joints inboard were locked (for n "
+    ("residual e⁺ = D⁻¹ e⁻, (42): the joint's acceleration if all joints inboard were locked (for "
+     "n "
      "= 0); stored"),
     "joint acceleration a = e⁺ − Gᵀ (λ⁺ + n), (46)",
     "spatial acceleration λ⁻ = λ⁺ + n + Hᵀ a, (47)",
