@@ -393,9 +393,12 @@ static void test_inertial(void **state) {
         assert_near(info.inertia[i], K[i], 0);
     soa_model_free(model);
     /* A massless inner link: none at all, or all zero, or empty. */
-    static const char *const inner[] = {"", "<inertial/>",
-                                        "<inertial><mass value='0'/><inertia ixx='0' iyy='0' "
-                                        "izz='0' ixy='0' ixz='0' iyz='0'/></inertial>"};
+    static const char *const inner[] = {
+        "",
+        "<inertial/>",
+        ("<inertial><mass value='0'/><inertia ixx='0' iyy='0' "
+         "izz='0' ixy='0' ixz='0' iyz='0'/></inertial>"),
+    };
     for (int i = 0; i < 3; ++i) {
         char text[2000];
         snprintf(text, sizeof text,

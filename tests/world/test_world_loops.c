@@ -127,8 +127,8 @@ static void laws_on_a_closed_machine(void **state) {
     (void)state;
     static const char *const laws[] = {
         "{law: joint-pd, part: m, joints: A, goal: {A: 0.5}, time: 1, stiffness: 60, damping: 10}",
-        "{law: inverse-dynamics, part: m, joints: A, goal: {A: 0.5}, time: 1, stiffness: 100, "
-        "damping: 20}",
+        ("{law: inverse-dynamics, part: m, joints: A, goal: {A: 0.5}, time: 1, stiffness: 100, "
+         "damping: 20}"),
         "{law: inverse-dynamics, part: m, goal: {A: 0.5}, time: 1, stiffness: 100, damping: 20}",
         "{law: joint-pd, part: m, goal: {D: 0.2}, time: 1, stiffness: 60, damping: 10}",
         "{law: joint-pd, part: m, goal: {C: -0.1}, time: 1, stiffness: 60, damping: 10}"};
