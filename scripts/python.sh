@@ -37,6 +37,6 @@ rm -rf build/python-wheels
 rm -rf build/python
 "$python" -m venv build/python >>"$log" 2>&1
 build/python/bin/pip install -q build/python-wheels/*.whl >>"$log" 2>&1 || stop "the wheel could not be installed"
-build/python/bin/pip install -q pytest mypy matplotlib pandas h5py pyyaml >>"$log" 2>&1 || stop "the tools of the tests could not be installed"
+build/python/bin/pip install -q -r tests/python/tools.txt >>"$log" 2>&1 || stop "the tools of the tests could not be installed"
 wheel=$(echo build/python-wheels/*.whl)
 echo "$wheel, $(($(stat -c %s "$wheel") / 1000)) kB, installed in build/python; start: build/python/bin/python"

@@ -14,7 +14,7 @@ pytest.importorskip("mypy")
 
 def test_mypy_strict(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
-    package = Path(soa.__file__).parent
     run = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--config-file", str(root / "pyproject.toml"),
-                          "--cache-dir", str(tmp_path), str(package)], capture_output=True, text=True, cwd=tmp_path, check=False)
+                          "--cache-dir", str(tmp_path), "-p", soa.__name__], 
+                         capture_output=True, text=True, cwd=tmp_path, check=False)
     assert run.returncode == 0, run.stdout
