@@ -15,6 +15,6 @@ pytest.importorskip("mypy")
 def test_mypy_strict(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     run = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--config-file", str(root / "pyproject.toml"),
-                          "--cache-dir", str(tmp_path), "-p", soa.__name__], 
+                          "--cache-dir", str(tmp_path), "-p", soa.__name__],
                          capture_output=True, text=True, cwd=tmp_path, check=False)
     assert run.returncode == 0, run.stdout
