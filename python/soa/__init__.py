@@ -6,7 +6,8 @@
 >>> tau.shape
 (7,)
 
-Modules: `soa.operators` (the algebra), `soa.constraints`, `soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the
+Modules: `soa.definitions`, `soa.graphs` (machines written in Python), `soa.files` (remarks on a URDF, its shapes),
+`soa.spatial` (six-vectors), `soa.operators` (the algebra), `soa.constraints`, `soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the
 papers' other forms), `soa.scenarios`, `soa.records`, `soa.motion` (simulation), `soa.collision` (convex shapes).
 `soa._c` is the whole C interface for ctypes.
 """
@@ -16,11 +17,15 @@ from __future__ import annotations
 import os as _os
 
 from . import _core, collision, constraints, convert, embedding, forms, grasp, motion, operators, records, scenarios
+from . import definitions, files, graphs, spatial
 from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, OutOfMemoryError, SingularError, SoaError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
+from .definitions import DHRow, Inertia, Joint, Link, ModelDefinition
 from .embedding import Embedding
+from .files import lint_urdf, lint_urdf_text
 from .frames import Wrench, pose
+from .graphs import Linkage
 from .grasp import Contact, Grasp
 from .model import Body, Frame, InverseKinematics, Model, OperationalSpace, Smoothed, Task, stock_models
 from .motion import simulate, simulate_closed, simulate_grasp
@@ -39,4 +44,6 @@ __all__ = [
     "collision", "constraints", "convert", "embedding", "forms", "get_threads", "grasp", "identity", "motion", "operators", "pose",
     "records", "scenarios", "set_threads", "simulate", "simulate_closed", "simulate_grasp", "stock_models",
     "stock_scenarios", "sweep",
+    "DHRow", "Inertia", "Joint", "Link", "Linkage", "ModelDefinition", "definitions", "files",
+    "graphs", "lint_urdf", "lint_urdf_text", "spatial",
 ]
