@@ -18,7 +18,7 @@ _LENGTH = 1.0  # m, the same for a length
 
 
 class Sampler:
-    """What is needed to draw configurations: bounds of all coordinates, and where quaternions begin."""
+    """Bounds of all coordinates of a model, and where its quaternions are."""
 
     def __init__(self, model: Model) -> None:
         self._low = np.full(model.nq, -_LENGTH)
@@ -58,7 +58,7 @@ class Sampler:
         """Configurations, (count, nq)."""
         q = rng.uniform(self._low, self._high, (count, len(self._low)))
         if len(self._quaternions):
-            four = rng.normal(size=(count, *self._quaternions.shape))  # every direction is as likely
+            four = rng.normal(size=(count, *self._quaternions.shape))  # the same in all directions
             q[:, self._quaternions] = four / np.linalg.norm(four, axis=-1, keepdims=True)
         return q
 

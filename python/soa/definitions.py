@@ -1,6 +1,6 @@
 """Machines written in Python: links, joints, frames, and Denavit-Hartenberg tables.
 
-A `ModelDefinition` is a list of links, each with the joint that carries it; `build` makes the model:
+A `ModelDefinition` lists links, each with the joint that carries it; `build` makes the model:
 
 >>> import numpy as np, soa
 >>> robot = soa.ModelDefinition("two-link")
@@ -14,8 +14,9 @@ A `ModelDefinition` is a list of links, each with the joint that carries it; `bu
 >>> model.joint_names, float(model.pose(model.neutral(), "hand")[2, 3])
 (['upper', 'fore'], -0.7)
 
-Units are m, rad, kg, s.  A pose is a 4 x 4 matrix (`soa.pose`).  The i-th link of the definition is frame i + 1 of the
-model.  Links on fixed joints are merged into the body that carries them; their frames remain.
+Units are m, rad, kg, s.  A pose is a 4 x 4 matrix (`soa.pose`).  The i-th link of the definition is
+frame i + 1 of the model.  Links on fixed joints are merged into the body that carries them; their
+frames remain.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ from .model import JOINT_TYPES, JointType, Model
 DHForm = Literal["standard", "modified"]
 DH_FORMS: tuple[DHForm, ...] = ("standard", "modified")
 WORLD = "world"
-_Z, _X = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
 # Numbers in q and in v of each type of joint.
 _SIZES = {
     "fixed": (0, 0),
@@ -108,9 +108,13 @@ class Joint:
 
     def __post_init__(self) -> None:
         if self.type not in JOINT_TYPES:
-            raise ValueError(f"type of a joint is {self.type!r}, expected one of {', '.join(JOINT_TYPES)}")
+            raise ValueError(
+                f"type of a joint is {self.type!r}, expected one of {', '.join(JOINT_TYPES)}"
+            )
         if self.type == "fixed":
-            given = [f.name for f in fields(self)[1:] if not _same(getattr(self, f.name), f.default)]
+            given = [
+                f.name for f in fields(self)[1:] if not _same(getattr(self, f.name), f.default)
+            ]
             self._refuse(bool(given), " and ".join(given))
         self._refuse(self.axis is not None and self.type in _WITHOUT_AXIS, "axis")
         self._refuse(self.axis2 is not None and self.type not in _WITH_AXIS2, "axis2")
@@ -118,7 +122,9 @@ class Joint:
         if self.rotor_axis is not None and not self.exact_rotor:
             raise ValueError("rotor_axis is for exact_rotor=True; a reflected rotor has no axis")
         if self.mimic is None and (self.mimic_ratio != 1 or self.mimic_offset != 0):
-            raise ValueError("mimic_ratio and mimic_offset need mimic, the name of the joint to follow")
+            raise ValueError(
+                "mimic_ratio and mimic_offset need mimic, the name of the joint to follow"
+            )
 
     def _refuse(self, given: bool, name: str) -> None:
         if given:
@@ -136,7 +142,7 @@ class Joint:
 
     @property
     def turns(self) -> tuple[bool, ...]:
-        """For each of its numbers in q, whether it is an angle; else a length, or part of a quaternion.
+        """For each of its numbers in q, whether it is an angle.
 
         >>> import soa
         >>> soa.Joint("planar").turns
@@ -147,10 +153,11 @@ class Joint:
     def reversed(self) -> Joint:
         """The same joint seen from its child: its map is the inverse one.
 
-        Axes are reversed, those of a universal joint (and so its two coordinates) exchanged.  Coordinates of joints
-        with one degree of freedom and of cylindrical ones stay the same.  Raises InputError where the reversed joint
-        cannot have the same forces: an exact rotor; Coulomb friction of a spherical joint; friction, springs or rotors
-        of a planar or free one.
+        Axes are reversed, those of a universal joint (and so its two coordinates) exchanged.
+        Coordinates of joints with one degree of freedom and of cylindrical ones stay the same.
+
+        Raises InputError where the reversed joint cannot have the same forces: an exact rotor;
+        Coulomb friction of a spherical joint; friction, springs or rotors of a planar or free one.
 
         >>> import soa
         >>> soa.Joint("revolute", [0, 1, 0], damping=0.2).reversed().axis.tolist()
@@ -164,15 +171,18 @@ class Joint:
     def coordinates(
         self, pose: ArrayLike, V: ArrayLike | None = None, A: ArrayLike | None = None
     ) -> tuple[Array, Array | None, Array | None]:
-        """The inverse of the joint map: q, v and dv/dt of a child that is at `pose` and moves with V there.
+        """The inverse of the joint map: q, v and dv/dt of a child at `pose` that moves with V.
 
         pose: of the child in the frame of the joint, 4 x 4.
-        V: its velocity, angular part first, axes of the child, (6,); A: the rate of these six numbers; needs V.
-        Returns (nq,), and (nv,) each, or None where V or A is None.  Motions that the joint does not allow are ignored.
-        Angles are in (-pi, pi].
+        V: its velocity, angular part first, axes of the child, (6,).
+        A: the rate of these six numbers; it needs V.
+        Returns (nq,), (nv,) and (nv,); None where V or A is None.
+
+        Motions that the joint does not allow are ignored.  Angles are in (-pi, pi].
 
         >>> import numpy as np, soa
-        >>> q, v, _ = soa.Joint("cylindrical").coordinates(soa.pose([0, 0, 0.5], rpy=[0, 0, 0.3]), [0, 0, 2, 0, 0, 1])
+        >>> pose = soa.pose([0, 0, 0.5], rpy=[0, 0, 0.3])
+        >>> q, v, _ = soa.Joint("cylindrical").coordinates(pose, [0, 0, 2, 0, 0, 1])
         >>> np.allclose(q, [0.3, 0.5]), np.allclose(v, [2, 1])
         (True, True)
         """
@@ -184,7 +194,13 @@ class Joint:
         v = None if motion is None else np.zeros(self.nv)
         a = None if rate is None else np.zeros(self.nv)
         status = _c.soa_joint_coordinates(
-            byref(struct), byref(frame), numbers(motion), numbers(rate), numbers(q), numbers(v), numbers(a)
+            byref(struct),
+            byref(frame),
+            numbers(motion),
+            numbers(rate),
+            numbers(q),
+            numbers(v),
+            numbers(a),
         )
         check(status, None, f"coordinates of a {self.type} joint")
         return q, v, a
@@ -219,14 +235,28 @@ def _number(value: object, name: str) -> float:
 def _pair(value: float | tuple[float, float], name: str) -> tuple[float, float]:
     if isinstance(value, (tuple, list, np.ndarray)):
         if len(value) != 2:
-            raise ValueError(f"{name} has {len(value)} numbers, expected one, or two: for positive and negative speeds")
+            raise ValueError(
+                f"{name} has {len(value)} numbers, expected one, or two: against v > 0 and v < 0"
+            )
         return _number(value[0], name), _number(value[1], name)
     one = _number(value, name)
     return one, one
 
 
-_COPIED = ("pitch", "damping", "stiffness", "rest", "lower", "upper", "max_speed", "max_effort", "rotor_inertia",
-           "gear_ratio", "mimic_ratio", "mimic_offset")
+_COPIED = (
+    "pitch",
+    "damping",
+    "stiffness",
+    "rest",
+    "lower",
+    "upper",
+    "max_speed",
+    "max_effort",
+    "rotor_inertia",
+    "gear_ratio",
+    "mimic_ratio",
+    "mimic_offset",
+)
 
 
 def joint_struct(joint: Joint, mimic: int = -1) -> Any:
@@ -269,15 +299,16 @@ def joint_from_struct(struct: Any, mimic: str | None = None) -> Joint:
 
 @dataclass(frozen=True)
 class Inertia:
-    """Mass (kg), centre of mass (m) in the link's frame, and the inertia about it (kg m^2), link axes.
+    """Mass (kg), centre of mass (m, in the link's frame), and the inertia about it (kg m^2).
 
-    inertia: (3,) on the diagonal; (6,) xx yy zz xy xz yz; or a symmetric (3, 3) matrix.
+    inertia: in the link's axes: (3,) on the diagonal; (6,) xx yy zz xy xz yz; or a symmetric
+        (3, 3) matrix.
 
     >>> import soa
     >>> soa.Inertia(2.0, com=[0, 0, 0.1], inertia=[0.02, 0.02, 0.01]).matrix.shape
     (3, 3)
-    >>> body = soa.Inertia.box(3.0, [0.3, 0.2, 0.1]) + soa.Inertia.sphere(1.0, 0.05, com=[0, 0, 0.2])
-    >>> body.mass
+    >>> knob = soa.Inertia.sphere(1.0, 0.05, com=[0, 0, 0.2])
+    >>> (soa.Inertia.box(3.0, [0.3, 0.2, 0.1]) + knob).mass
     4.0
     """
 
@@ -297,7 +328,9 @@ class Inertia:
         return cls._solid(mass, com, _c.soa_body_box, "size", *edges.tolist())
 
     @classmethod
-    def cylinder(cls, mass: float, radius: float, length: float, com: ArrayLike = (0.0, 0.0, 0.0)) -> Inertia:
+    def cylinder(
+        cls, mass: float, radius: float, length: float, com: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> Inertia:
         """A solid cylinder along z; length: the full one, m.
 
         >>> import soa
@@ -317,7 +350,9 @@ class Inertia:
         return cls._solid(mass, com, _c.soa_body_sphere, "radius", radius)
 
     @classmethod
-    def _solid(cls, mass: float, com: ArrayLike, function: Any, what: str, *sizes: float) -> Inertia:
+    def _solid(
+        cls, mass: float, com: ArrayLike, function: Any, what: str, *sizes: float
+    ) -> Inertia:
         given = [_number(size, what) for size in sizes]
         if not all(math.isfinite(size) and size >= 0 for size in given):
             shown = ", ".join(f"{size:g}" for size in given)
@@ -335,7 +370,7 @@ class Inertia:
         if array.shape == (6,):
             return tuple(array.tolist())
         if array.shape != (3, 3):
-            raise ValueError(f"inertia has shape {array.shape}, expected (3,), (6,): xx yy zz xy xz yz, or (3, 3)")
+            raise ValueError(f"inertia has shape {array.shape}, expected (3,), (6,) or (3, 3)")
         if not np.array_equal(array, array.T, equal_nan=True):
             raise ValueError(f"inertia is not symmetric: {array.tolist()}")
         return tuple(array[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]].tolist())
@@ -350,7 +385,8 @@ class Inertia:
         """The same body where it sits at a 4 x 4 pose: a cylinder along x, for instance.
 
         >>> import numpy as np, soa
-        >>> rod = soa.Inertia.cylinder(1.0, 0.01, 0.6).placed(soa.pose([0.3, 0, 0], rpy=[0, np.pi / 2, 0]))
+        >>> along_x = soa.pose([0.3, 0, 0], rpy=[0, np.pi / 2, 0])
+        >>> rod = soa.Inertia.cylinder(1.0, 0.01, 0.6).placed(along_x)
         >>> np.round(rod.six, 6)[:3].tolist(), rod.com.tolist()
         ([5e-05, 0.030025, 0.030025], [0.3, 0.0, 0.0])
         """
@@ -391,9 +427,9 @@ class Inertia:
 class Link:
     """A link of a `ModelDefinition` with the joint that carries it.
 
-    parent: name of a link that comes before, or "world".
-    placement: frame of the joint in the frame of the parent, 4 x 4; at q = 0 it is the frame of the link; None: the
-        parent's own frame.
+    parent: name of a link that comes before, "world", or a named frame (on such a link).
+    placement: frame of the joint in the frame of the parent, 4 x 4; at q = 0 it is the frame of the
+        link; None: the parent's own frame.
     joint_name: None: the name of the link.
     """
 
@@ -407,7 +443,10 @@ class Link:
 
 @dataclass(frozen=True)
 class NamedFrame:
-    """A named frame of a definition, fixed to a link (or "world") at a 4 x 4 pose; None: the link's own frame."""
+    """A named frame of a definition, fixed to a link, or to "world".
+
+    placement: its pose in the frame of the link, 4 x 4; None: the same.
+    """
 
     name: str
     link: str
@@ -419,8 +458,8 @@ class DHRow:
     """A row of a Denavit-Hartenberg table: angles in rad, lengths in m.
 
     theta: constant part of the joint variable of a revolute joint; d: that of a prismatic one.
-    joint: "revolute", "prismatic" or "fixed" (a connector link of WD89) with its transmission, friction and limits; the
-        axis is z.
+    joint: "revolute", "prismatic" or "fixed" (a connector link of WD89) with its transmission,
+        friction and limits; the axis is z.
     inertia: of the link, in its DH frame, which is at the far end of the link in the standard form.
 
     >>> import math
@@ -449,7 +488,9 @@ class Kept:
         if not isinstance(name, str):
             raise TypeError(f"the name of {what} is {name!r}, expected a string")
         if "\0" in name:
-            raise InputError(f"the name of {what} is {name!r}: a name cannot contain a zero byte", "SOA_E_NAME")
+            raise InputError(
+                f"the name of {what} is {name!r}: a name cannot contain a zero byte", "SOA_E_NAME"
+            )
         data = name.encode()
         self._kept.append(data)
         return data
@@ -473,7 +514,8 @@ class ModelDefinition:
 
     ideal: no friction, springs or rotors; mimic joints move independently.
 
-    `links` and `frames` are lists that may be changed until `build` is called, and after it, for another model.
+    `links` and `frames` are lists that may be changed until `build` is called, and after it, for
+    another model.
 
     >>> import soa
     >>> from soa.definitions import Link
@@ -531,12 +573,15 @@ class ModelDefinition:
         parent: str = WORLD,
         base: ArrayLike | None = None,
     ) -> None:
-        """Adds a chain from a Denavit-Hartenberg table: links `prefix`1, `prefix`2, ..., and their DH frames
-        `prefix`1_dh, ... as named frames.
+        """Adds a chain from a Denavit-Hartenberg table.
 
-        form: "standard", DH frame i at the far end of link i: A = Rz(theta) Tz(d) Tx(a) Rx(alpha); "modified", at its
-            joint: A = Rx(alpha) Tx(a) Rz(theta) Tz(d), with a and alpha of the row itself.
+        Its links are `prefix`1, `prefix`2, ...; their DH frames are named frames: `prefix`1_dh, ...
+
+        form: "standard", DH frame i at the far end of link i: A = Rz(theta) Tz(d) Tx(a) Rx(alpha);
+            "modified", at its joint: A = Rx(alpha) Tx(a) Rz(theta) Tz(d), with a and alpha of the
+            row itself.
         prefix: at most 12 letters.
+        parent: a link, "world", or a named frame, such as the last DH frame of another chain.
         base: pose of the first DH frame, number 0, in `parent`, 4 x 4; None: the identity.
 
         >>> import math, soa
@@ -558,24 +603,49 @@ class ModelDefinition:
         bodies = kept.array(_c.soa_body_def, at + len(rows))
         frames = kept.array(_c.soa_frame_def, len(rows))
         names = create_string_buffer(_c.SOA_DH_NAME * max(1, len(rows)))
-        first = frame_struct(base)
-        chain = _c.soa_dh_chain_def(DH_FORMS.index(form), table, len(rows), kept.name(what, prefix),
-                                    link_number(self._numbers(), parent, what), _pointer_to(first))
+        link, pose = self._attached(parent, base, what)
+        first = frame_struct(pose)
+        chain = _c.soa_dh_chain_def(
+            DH_FORMS.index(form),
+            table,
+            len(rows),
+            kept.name(what, prefix),
+            link_number(self._numbers(), link, what),
+            _pointer_to(first),
+        )
         status = _c.soa_dh_chain_append(byref(chain), bodies, at, frames, 0, names)
         if status == _c.SOA_E_NAME:
-            raise InputError(f"the prefix '{prefix}' has {len(prefix.encode())} bytes, expected at most {_PREFIX_MOST}",
-                             "SOA_E_NAME")
+            said = f"the prefix '{prefix}' is longer than {_PREFIX_MOST} bytes"
+            raise InputError(said, "SOA_E_NAME")
         check(status, None, what)
         for i, row in enumerate(rows):
             body = bodies[at + i]
             moved = Inertia(body.mass, np.array(body.com[:]), tuple(body.inertia[:]))
-            last = parent if i == 0 else self.links[-1].name
-            self.links.append(Link(text(body.name), last, row.joint, frame_matrix(body.placement), moved))
-            self.frames.append(NamedFrame(text(frames[i].name), text(body.name), frame_matrix(frames[i].placement)))
+            last = link if i == 0 else self.links[-1].name
+            self.links.append(
+                Link(text(body.name), last, row.joint, frame_matrix(body.placement), moved)
+            )
+            self.frames.append(
+                NamedFrame(text(frames[i].name), text(body.name), frame_matrix(frames[i].placement))
+            )
 
     def _numbers(self) -> dict[str, int]:
         """The numbers of links by name; of a name used twice, which C refuses, the first."""
         return {link.name: i for i, link in reversed(list(enumerate(self.links, 1)))}
+
+    def _attached(
+        self, parent: str, pose: ArrayLike | None, what: str
+    ) -> tuple[str, ArrayLike | None]:
+        """The link behind a parent that may be a named frame, and the pose in this link."""
+        if parent == WORLD or any(link.name == parent for link in self.links):
+            return parent, pose
+        for frame in self.frames:
+            if frame.name == parent:
+                return frame.link, _composed(frame, pose, what)
+        raise not_found(what, "link or frame", parent, self._parents())
+
+    def _parents(self) -> list[str]:
+        return [*(link.name for link in self.links), WORLD, *(frame.name for frame in self.frames)]
 
     def build(self) -> Model:
         """The model.  Raises InputError with the name of what cannot be used, and why; O(links).
@@ -591,19 +661,47 @@ class ModelDefinition:
             joints[link.name if link.joint_name is None else link.joint_name] = i
         bodies = kept.array(_c.soa_body_def, len(self.links))
         for i, link in enumerate(self.links, 1):
-            bodies[i - 1] = _body_struct(link, i, names, joints, kept)
+            bodies[i - 1] = self._body(link, i, names, joints, kept)
         frames = kept.array(_c.soa_frame_def, len(self.frames))
         for slot, frame in zip(frames, self.frames):
             what = f"frame '{frame.name}'"
-            slot.name, slot.link = kept.name("a frame", frame.name), link_number(names, frame.link, what)
+            slot.name = kept.name("a frame", frame.name)
+            slot.link = link_number(names, frame.link, what)
             slot.placement = placed(frame.placement, what)
         struct = _c.soa_model_default(kept.name("a model", self.name), bodies, len(self.links))
         struct.gravity[:] = needed(vector("gravity", self.gravity, 3)).tolist()
         struct.frame_count, struct.frames, struct.ideal = len(self.frames), frames, bool(self.ideal)
         return create_model(struct)
 
+    def _body(
+        self, link: Link, number: int, names: dict[str, int], joints: dict[str, int], kept: Kept
+    ) -> Any:
+        what = f"link '{link.name}'"
+        parent, pose = link.parent, link.placement
+        if parent not in names:
+            parent, pose = self._attached(parent, pose, what)
+        if not isinstance(link.joint, Joint):
+            raise TypeError(f"{what}: its joint is {link.joint!r}, expected a soa.Joint")
+        struct = _c.soa_body_default(
+            kept.name("a link", link.name),
+            link_number(names, parent, what, number),
+            JOINT_TYPES.index(link.joint.type),
+        )
+        if link.joint_name is not None:
+            struct.joint_name = kept.name("a joint", link.joint_name)
+        leader = -1
+        if link.joint.mimic is not None:
+            if link.joint.mimic not in joints:
+                raise not_found(what, "joint", link.joint.mimic, joints)
+            leader = joints[link.joint.mimic]
+        struct.joint = filled_joint(link.joint, leader, what)
+        struct.placement = placed(pose, what)
+        link.inertia.fill(struct, what)
+        return struct
+
     def __repr__(self) -> str:
-        return f"<soa.ModelDefinition '{self.name}': {len(self.links)} links, {len(self.frames)} frames>"
+        sizes = f"{len(self.links)} links, {len(self.frames)} frames"
+        return f"<soa.ModelDefinition '{self.name}': {sizes}>"
 
 
 def create_model(struct: Any, loops: Any = None) -> Model:
@@ -630,6 +728,11 @@ def link_number(names: dict[str, int], name: object, what: str, before: int | No
     return number
 
 
+def _composed(frame: NamedFrame, pose: ArrayLike | None, what: str) -> Array:
+    outer, inner = (frame_matrix(placed(one, what)) for one in (frame.placement, pose))
+    return outer @ inner
+
+
 def placed(placement: ArrayLike | None, what: str) -> Any:
     """A soa_frame; `what` has this placement."""
     try:
@@ -648,33 +751,20 @@ def filled_joint(joint: object, mimic: int, what: str) -> Any:
         raise type(problem)(f"{what}: {problem}") from None
 
 
-def _body_struct(link: Link, number: int, names: dict[str, int], joints: dict[str, int], kept: Kept) -> Any:
-    what = f"link '{link.name}'"
-    parent = link_number(names, link.parent, what, number)
-    if not isinstance(link.joint, Joint):
-        raise TypeError(f"{what}: its joint is {link.joint!r}, expected a soa.Joint")
-    struct = _c.soa_body_default(kept.name("a link", link.name), parent, JOINT_TYPES.index(link.joint.type))
-    if link.joint_name is not None:
-        struct.joint_name = kept.name("a joint", link.joint_name)
-    leader = -1
-    if link.joint.mimic is not None:
-        if link.joint.mimic not in joints:
-            raise not_found(what, "joint", link.joint.mimic, joints)
-        leader = joints[link.joint.mimic]
-    struct.joint = filled_joint(link.joint, leader, what)
-    struct.placement = placed(link.placement, what)
-    link.inertia.fill(struct, what)
-    return struct
-
-
 def _dh_struct(row: DHRow, what: str) -> Any:
     if not isinstance(row, DHRow):
         raise TypeError(f"{what} is {row!r}, expected a DHRow")
     if row.joint.type not in ("revolute", "prismatic", "fixed"):
-        raise ValueError(f"{what}: its joint is {row.joint.type}, expected revolute, prismatic or fixed")
+        raise ValueError(
+            f"{what}: its joint is {row.joint.type}, expected revolute, prismatic or fixed"
+        )
     if row.joint.axis is not None:
-        raise ValueError(f"{what}: its joint has an axis, but joints of Denavit-Hartenberg rows turn about z")
-    struct = _c.soa_dh_row_default(*(_number(getattr(row, name), f"{what}: {name}") for name in ("d", "a", "alpha")))
+        raise ValueError(
+            f"{what}: its joint has an axis, but joints of Denavit-Hartenberg rows turn about z"
+        )
+    struct = _c.soa_dh_row_default(
+        *(_number(getattr(row, name), f"{what}: {name}") for name in ("d", "a", "alpha"))
+    )
     struct.theta = _number(row.theta, f"{what}: theta")
     for name in ("theta", "d", "a", "alpha"):
         if not math.isfinite(getattr(struct, name)):
@@ -685,4 +775,13 @@ def _dh_struct(row: DHRow, what: str) -> Any:
     return struct
 
 
-__all__ = ["DHForm", "DHRow", "Inertia", "Joint", "Link", "ModelDefinition", "NamedFrame", "joint_turns"]
+__all__ = [
+    "DHForm",
+    "DHRow",
+    "Inertia",
+    "Joint",
+    "Link",
+    "ModelDefinition",
+    "NamedFrame",
+    "joint_turns",
+]

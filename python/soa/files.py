@@ -56,7 +56,10 @@ class Remark:
 
 @dataclass(frozen=True)
 class Lint:
-    """Remarks on a URDF in the order of its lines, and how many are errors and warnings; true if there is no error."""
+    """Remarks on a URDF in the order of its lines, and how many are errors and warnings.
+
+    It is true if there is no error: `if soa.lint_urdf(path): ...`.
+    """
 
     remarks: tuple[Remark, ...]
     errors: int
@@ -70,10 +73,10 @@ class Lint:
 
 
 def lint_urdf(path: str | os.PathLike[str]) -> Lint:
-    """Everything doubtful in a URDF file: what `soa check` prints.
+    """Everything doubtful in a URDF file, as `soa check` finds it.
 
-    A file that is not XML or not a URDF has an error among its remarks.  Raises FileError where there is no such file:
-    then nothing was checked.
+    A file that is not XML or not a URDF has an error among its remarks.  Raises FileError where
+    there is no such file: then nothing was checked.
     """
     name = os.fsencode(path)
     return _lint(lambda *rest: _c.soa_urdf_lint(name, *rest))
@@ -121,7 +124,7 @@ def _lint(call: Callable[..., int]) -> Lint:
 
 @dataclass(frozen=True)
 class Mesh:
-    """Triangles for drawing: corners, (n, 3), m, and for each triangle the numbers of its three corners, (m, 3).
+    """Triangles for drawing: vertices (n, 3), m, and the numbers of the corners of each, (m, 3).
 
     A mesh need not be convex; `soa.collision.Shape.hull(mesh.vertices)` is its convex hull.
     """
@@ -155,8 +158,9 @@ class Looks:
 class LinkCollision:
     """A <collision> element: a shape at a 4 x 4 pose in the frame of the link.
 
-    shape: None for a mesh: `mesh` is the path of its file, or its name in the URDF where there is no such file, and
-        `scale` its three factors; `soa.collision.Shape.mesh(c.mesh, c.scale)` is its convex hull.
+    shape: None for a mesh: `mesh` is the path of its file, or its name in the URDF where there is
+        no such file, and `scale` its three factors; `soa.collision.Shape.mesh(c.mesh, c.scale)` is
+        its convex hull.
     fault: why it cannot be used; None: it can.
     """
 
@@ -170,7 +174,7 @@ class LinkCollision:
 
 
 def read_looks(path: str | os.PathLike[str]) -> Looks:
-    """How the links of a URDF file look: its <visual> elements, or <collision> if it has no <visual>.
+    """How the links of a URDF file look: its <visual> elements, or <collision> if there are none.
 
     A mesh may be STL, OBJ, DAE, PLY or GLB and gives one `Mesh` for each of its materials.
     """
@@ -181,7 +185,7 @@ def read_looks(path: str | os.PathLike[str]) -> Looks:
 def parse_looks(urdf: str | bytes, directory: str | os.PathLike[str] | None = None) -> Looks:
     """The same for a URDF in memory.
 
-    directory: where relative and package:// names of meshes start; None: meshes are not opened.
+    directory: where relative and package:// names of meshes start; None: meshes are left out.
 
     >>> from soa.files import parse_looks
     >>> ball = "<visual><geometry><sphere radius='0.1'/></geometry></visual>"
@@ -223,7 +227,8 @@ def _plain(shape: Any) -> Shape:
 def read_collisions(path: str | os.PathLike[str]) -> tuple[LinkCollision, ...]:
     """The shapes with which the links of a URDF file touch, in the order of the file.
 
-    Meshes are located but not read.  One that cannot be used stays in the list, with the reason in `fault`.
+    Meshes are located but not read.  One that cannot be used stays in the list, with the reason in
+    `fault`.
     """
     found, report = _c.soa_urdf_collision_list(), new_report()
     check(_c.soa_urdf_read_collisions(os.fsencode(path), byref(found), byref(report)), report)
@@ -238,7 +243,13 @@ def _collision(one: Any) -> LinkCollision:
     fault = None if one.fault is None else text(one.fault)
     shape = _plain(one.shape) if mesh is None and fault is None else None
     return LinkCollision(
-        text(one.link), text(one.name), frame_matrix(one.place), shape, mesh, np.array(one.scale[:]), fault
+        text(one.link),
+        text(one.name),
+        frame_matrix(one.place),
+        shape,
+        mesh,
+        np.array(one.scale[:]),
+        fault,
     )
 
 
@@ -250,7 +261,9 @@ def generate_c(model: Model, path: str | os.PathLike[str] | None, prefix: str | 
     if prefix is None:
         prefix = _prefix(model.name)
     elif not _PREFIX.fullmatch(prefix):
-        raise InputError(f"prefix is {prefix!r}, expected letters, digits and _, not a digit first", "SOA_E_NAME")
+        raise InputError(
+            f"prefix is {prefix!r}, expected letters, digits and _, not a digit first", "SOA_E_NAME"
+        )
     if path is not None:
         _write_c(model, prefix, os.fsencode(path))
         return None
@@ -272,5 +285,16 @@ def _write_c(model: Model, prefix: str, path: bytes) -> None:
     check(_c.soa_model_generate_c(model._pointer, prefix.encode(), path, byref(report)), report)
 
 
-__all__ = ["Lint", "LinkCollision", "LinkShape", "Looks", "Mesh", "Remark", "lint_urdf", "lint_urdf_text",
-           "parse_looks", "read_collisions", "read_looks"]
+__all__ = [
+    "Lint",
+    "LinkCollision",
+    "LinkShape",
+    "Looks",
+    "Mesh",
+    "Remark",
+    "lint_urdf",
+    "lint_urdf_text",
+    "parse_looks",
+    "read_collisions",
+    "read_looks",
+]

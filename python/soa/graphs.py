@@ -1,6 +1,7 @@
 """Machines with loops as graphs: links, and joints that each connect two of them.
 
-`Linkage.span` chooses a spanning tree, which is an ordinary model; every other joint becomes a constraint of it:
+`Linkage.span` chooses a spanning tree, which is an ordinary model; every other joint becomes a
+constraint of it:
 
 >>> import numpy as np, soa
 >>> bar = soa.Inertia.cylinder(0.5, radius=0.01, length=0.4)
@@ -24,6 +25,7 @@ docs/theory/graphs.md says which joints are cut and why.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from ctypes import POINTER, byref, c_int
 from dataclasses import dataclass, field
@@ -33,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._call import Array, check, new_report, numbers, text, vector
+from ._errors import InputError
 from ._own import C as _c
 from ._own import needed
 from .constraints import Loop, loop_from_struct
@@ -73,7 +76,8 @@ class GraphLink:
 class GraphJoint:
     """A joint of a `Linkage`: q moves link 2 relative to link 1.
 
-    place1, place2: the frame of the joint in each link, 4 x 4; they coincide at q = 0; None: the link's own frame.
+    place1, place2: the frame of the joint in each link, 4 x 4; they coincide at q = 0; None: the
+        link's own frame.
     use: "any": the library chooses; "cut": a loop is cut here; "keep": it belongs to the tree.
     """
 
@@ -91,7 +95,7 @@ class GraphJoint:
 
 @dataclass(frozen=True)
 class CutJoint:
-    """A joint that closes a loop: place2 on link2 moves relative to place1 on link1 as the joint allows.
+    """A joint that closes a loop: place2 on link2 moves in place1 on link1 as the joint allows.
 
     Links are frames of the model; places are 4 x 4; None: the identity.
     """
@@ -104,7 +108,7 @@ class CutJoint:
     place2: ArrayLike | None = None
 
     def constraint(self, model: Model) -> Loop:
-        """The constraint that closes the loop, with the damping, friction, spring and rotor of the joint.
+        """The constraint that closes the loop, with friction, spring and rotor of the joint.
 
         Frame 1 is on link 1, except for a spherical joint with friction: it has frame 1 on link 2.
         """
@@ -117,7 +121,7 @@ class CutJoint:
     def coordinates(
         self, model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None
     ) -> tuple[Array, Array | None, Array | None]:
-        """q, v and dv/dt of the cut joint at a state of the tree, as it would have them in a tree; O(n).
+        """q, v and dv/dt that the cut joint would have in a tree, at a state of the tree; O(n).
 
         v: speeds of the tree, (nv,); a: its accelerations, (nv,), for which v is needed.
         Returns arrays of the joint's nq, nv and nv numbers; None where v or a is None.
@@ -132,7 +136,11 @@ class CutJoint:
         speeds = None if vv is None else np.zeros(self.joint.nv)
         rates = None if av is None else np.zeros(self.joint.nv)
         with model._work() as work:
-            check(_c.soa_kinematics(model._pointer, work, numbers(qv), numbers(vv), numbers(av)), None, "coordinates")
+            check(
+                _c.soa_kinematics(model._pointer, work, numbers(qv), numbers(vv), numbers(av)),
+                None,
+                "coordinates",
+            )
             status = _c.soa_loop_coordinates(
                 model._pointer, work, byref(loop), numbers(found), numbers(speeds), numbers(rates)
             )
@@ -142,8 +150,9 @@ class CutJoint:
 
 @dataclass(frozen=True)
 class CutRatio:
-    """A mimic joint that the tree does not contain as such, because it or its leader was cut:
-    q(follower) = ratio * q(leader) + offset.
+    """q(follower) = ratio * q(leader) + offset, for a mimic joint that is not one in the tree.
+
+    It, or the joint that it follows, was cut.
     """
 
     follower: str
@@ -154,9 +163,11 @@ class CutRatio:
 
 @dataclass(frozen=True)
 class JointPlace:
-    """What became of a joint of a graph: `link` is the link of the tree that it carries, None if it was cut.
+    """What became of a joint of a graph.
 
-    reversed: the tree uses it from link 2 to link 1 (`Joint.reversed`).  cut: its loop is one of `SpanningTree.loops`.
+    link: the link of the tree that it carries; None: it was cut.
+    reversed: the tree uses it from link 2 to link 1 (`Joint.reversed`).
+    cut: its loop is one of `SpanningTree.loops`.
     """
 
     link: str | None
@@ -168,11 +179,13 @@ class JointPlace:
 class SpanningTree:
     """The tree of a `Linkage`.
 
-    model: the tree; `model.constraints` has its loops, and a ratio "JOINT mimic" for each of `ratios`.
+    model: the tree; `model.constraints` has its loops, and a ratio "JOINT mimic" for each of
+        `ratios`.
     loops: the joints that were cut, in the order of the definition.
     joints: what became of each joint of the graph, by name.
     links: for each link of the graph the number of its frame in the model.
-    floating: how many parts no joint connects to the world; the first link of each got a free joint.
+    floating: how many parts no joint connects to the world; the first link of each got a free
+        joint.
     """
 
     model: Model
@@ -187,7 +200,9 @@ class SpanningTree:
 
 
 class Linkage:
-    """A graph of links and joints as data, with named frames and gravity (m/s^2); link "world" is there already.
+    """A graph of links and joints as data, with named frames and gravity (m/s^2).
+
+    The link "world" is there from the beginning; names of links, and of joints, are unique.
 
     ideal: no friction, springs or rotors, in cut joints neither; mimic joints move independently.
     """
@@ -225,7 +240,8 @@ class Linkage:
     ) -> None:
         """Adds a joint between two links; the arguments are the fields of `GraphJoint`.
 
-        joint: a `Joint` (its `mimic` is the name of another joint), or the type of one with its default axis.
+        joint: a `Joint` (its `mimic` is the name of another joint), or the type of one with its
+            default axis.
         """
         made = joint if isinstance(joint, Joint) else Joint(joint)
         self.joints.append(GraphJoint(name, link1, link2, made, place1, place2, use))
@@ -237,8 +253,8 @@ class Linkage:
     def span(self) -> SpanningTree:
         """Chooses a spanning tree, builds its model, and constrains it by the joints that were cut.
 
-        Raises InputError where a joint must be cut or reversed and cannot be, and where kept joints close a loop, with
-        their names.  O(joints log joints).
+        Raises InputError where a joint must be cut or reversed and cannot be, and where kept joints
+        close a loop, with their names.  O(joints log joints).
 
         >>> import soa
         >>> two = soa.Linkage("two", gravity=[0, 0, 0])
@@ -259,8 +275,10 @@ class Linkage:
             _c.soa_linkage_tree_free(tree)
 
     def _struct(self, kept: Kept) -> Any:
-        numbers_of = {link.name: i for i, link in reversed(list(enumerate(self.links, 1)))}
-        leaders = {joint.name: i for i, joint in reversed(list(enumerate(self.joints)))}
+        _refuse_twins("links", [link.name for link in self.links])
+        _refuse_twins("joints", [joint.name for joint in self.joints])
+        numbers_of = {link.name: i for i, link in enumerate(self.links, 1)}
+        leaders = {joint.name: i for i, joint in enumerate(self.joints)}
         links = kept.array(_c.soa_link_def, len(self.links))
         for i, link in enumerate(self.links):
             links[i] = _c.soa_link_default(kept.name("a link", link.name))
@@ -271,7 +289,8 @@ class Linkage:
         frames = kept.array(_c.soa_frame_def, len(self.frames))
         for slot, frame in zip(frames, self.frames):
             what = f"frame '{frame.name}'"
-            slot.name, slot.link = kept.name("a frame", frame.name), link_number(numbers_of, frame.link, what)
+            slot.name = kept.name("a frame", frame.name)
+            slot.link = link_number(numbers_of, frame.link, what)
             slot.placement = placed(frame.placement, what)
         name = kept.name("a linkage", self.name)
         struct = _c.soa_linkage_default(name, links, len(self.links), joints, len(self.joints))
@@ -296,8 +315,12 @@ class Linkage:
             tuple(_cut_joint(found.loops[i], names) for i in range(found.loop_count)),
             joints,
             {link.name: int(found.link[i]) for i, link in enumerate(self.links, 1)},
-            tuple(CutRatio(self.joints[r.follower].name, self.joints[r.leader].name, r.ratio, r.offset)
-                  for r in ratios),
+            tuple(
+                CutRatio(
+                    self.joints[r.follower].name, self.joints[r.leader].name, r.ratio, r.offset
+                )
+                for r in ratios
+            ),
             int(found.floating),
         )
 
@@ -305,7 +328,17 @@ class Linkage:
         return f"<soa.Linkage '{self.name}': {len(self.links)} links, {len(self.joints)} joints>"
 
 
-def _edge_struct(edge: GraphJoint, links: dict[str, int], leaders: dict[str, int], kept: Kept) -> Any:
+def _refuse_twins(kind: str, names: Sequence[str]) -> None:
+    twins = [name for name, count in Counter(names).items() if count > 1]
+    if twins:
+        raise InputError(
+            f"two {kind} are named '{twins[0]}'; names of {kind} are unique", "SOA_E_NAME"
+        )
+
+
+def _edge_struct(
+    edge: GraphJoint, links: dict[str, int], leaders: dict[str, int], kept: Kept
+) -> Any:
     what = f"joint '{edge.name}'"
     if edge.use not in USES:
         raise ValueError(f"{what}: use is {edge.use!r}, expected one of {', '.join(USES)}")
@@ -370,14 +403,18 @@ def _loop_struct(cut: CutJoint, model: Model, kept: Kept) -> Any:
 
 @dataclass(frozen=True)
 class BinaryItem:
-    """An item of WD89's binary tree (its section 2.1); items are numbered from 0, the inertial link.
+    """An item of WD89's binary tree (its section 2.1), numbered from 0, the inertial link.
 
-    kind: "successor": a body and the joint that carries it (item 0 too); "terminating": no body, the joint at which a
-        loop was cut; "connector": no body and no joint, it attaches one more joint to its body.
+    kind: "successor": a body and the joint that carries it (item 0 too); "terminating": no body,
+        the joint at which a loop was cut; "connector": no body and no joint, it attaches one more
+        joint to its body.
     predecessor, successor, connector: items, or None.
-    body: of a connector the body to which it is fixed, of a terminating link the one that carries the joint.
-    loop: of a terminating link its loop, of a connector the loop that ends there, from 0; else None.
-    placement: in the predecessor, 4 x 4; for a successor or terminating link before the motion of its joint.
+    body: of a connector the body to which it is fixed, of a terminating link the one that carries
+        the joint.
+    loop: of a terminating link its loop, of a connector the loop that ends there, from 0; else
+        None.
+    placement: in the predecessor, 4 x 4; for a successor or terminating link before the motion of
+        its joint.
     """
 
     kind: ItemKind
@@ -405,9 +442,19 @@ def binary_tree(model: Model, loops: Sequence[CutJoint] = ()) -> tuple[BinaryIte
         array[i] = _loop_struct(loop, model, kept)
     count = c_int()
     what = f"binary tree of '{model.name}'"
-    check(_c.soa_model_binary_tree(model._pointer, array, len(loops), None, 0, byref(count)), None, what)
+    check(
+        _c.soa_model_binary_tree(model._pointer, array, len(loops), None, 0, byref(count)),
+        None,
+        what,
+    )
     items = (_c.soa_binary_item * max(1, count.value))()
-    check(_c.soa_model_binary_tree(model._pointer, array, len(loops), items, count.value, byref(count)), None, what)
+    check(
+        _c.soa_model_binary_tree(
+            model._pointer, array, len(loops), items, count.value, byref(count)
+        ),
+        None,
+        what,
+    )
     return tuple(
         BinaryItem(
             ITEM_KINDS[item.kind],
@@ -422,5 +469,14 @@ def binary_tree(model: Model, loops: Sequence[CutJoint] = ()) -> tuple[BinaryIte
     )
 
 
-__all__ = ["BinaryItem", "CutJoint", "CutRatio", "GraphJoint", "GraphLink", "JointPlace", "Linkage", "SpanningTree",
-           "binary_tree"]
+__all__ = [
+    "BinaryItem",
+    "CutJoint",
+    "CutRatio",
+    "GraphJoint",
+    "GraphLink",
+    "JointPlace",
+    "Linkage",
+    "SpanningTree",
+    "binary_tree",
+]

@@ -1,7 +1,8 @@
-"""Six-vectors in moving frames: how motions and forces are seen from another frame, and their cross products.
+"""Six-vectors: how motions and forces are seen from another frame, and their cross products.
 
-A motion is [w; v], a force [n; f]: the angular part first.  A frame is the pose of a child in its parent, a 4 x 4
-matrix; `soa.pose` makes one from a position with roll, pitch and yaw.  docs/notation.md.
+A motion is [w; v], a force [n; f]: the angular part first.  A frame is the pose of a child in its
+parent, a 4 x 4 matrix; `soa.pose` makes one from a position with roll, pitch and yaw.
+docs/notation.md.
 
 >>> import numpy as np, soa
 >>> from soa.spatial import force_to_parent, motion_to_child
@@ -38,11 +39,15 @@ def axis_angle(axis: ArrayLike, angle: float, position: ArrayLike = (0.0, 0.0, 0
     direction, place = needed(vector("axis", axis, 3)), needed(vector("position", position, 3))
     turn = float(angle)
     if not (np.isfinite(direction).all() and np.isfinite(place).all() and np.isfinite(turn)):
-        raise ValueError(f"axis {direction}, angle {turn}, position {place}: all numbers must be finite")
+        raise ValueError(
+            f"axis {direction}, angle {turn}, position {place}: all numbers must be finite"
+        )
     length = float(np.abs(direction).max())
     if length == 0:
         raise ValueError(f"axis is {direction}, which has no direction")
-    return frame_matrix(_c.soa_frame_from_axis_angle(numbers(direction / length), turn, numbers(place)))
+    return frame_matrix(
+        _c.soa_frame_from_axis_angle(numbers(direction / length), turn, numbers(place))
+    )
 
 
 def motion_to_child(pose: ArrayLike, V: ArrayLike) -> Array:
@@ -117,7 +122,9 @@ def _moved(function: Any, pose: ArrayLike, name: str, given: ArrayLike) -> Array
 def _crossed(function: Any, first: tuple[str, ArrayLike], second: tuple[str, ArrayLike]) -> Array:
     a, b = _rows(*first), _rows(*second)
     if a.ndim == b.ndim == 2 and len(a) != len(b):
-        raise ValueError(f"{first[0]} has shape {a.shape}, {second[0]} {b.shape}: expected as many rows")
+        raise ValueError(
+            f"{first[0]} has shape {a.shape}, {second[0]} {b.shape}: expected as many rows"
+        )
     shape = a.shape if a.ndim == 2 else b.shape
     result = np.zeros(shape)
     a, b = (np.broadcast_to(one, shape) for one in (a, b))
