@@ -1,20 +1,22 @@
 /* hinge.h  what the articulated-body recursion does at a hinge, once for all kinds of joint.
+ *          Letters as in aba.h.
  *
  *   gathered_inertia     P  = M + sum over children of phi P+ phi*               R87 (37)
  *   gathered_force       z += sum over children of phi z+                        R87 (36)
  *   angular_velocity     w  = R' w(parent) + H_w* v                              RK88-I (2.2)
- *   gyroscopic_force     b                                                       RK88-I (2.23)
+ *   gyroscopic_force     b - wrench                                              RK88-I (2.23)
  *   lever                the lever's part of c                                   RK88-I (2.5)
  *   acceleration_out     phi* A(parent) + the lever's part of c                  R87 (45)
  *   hinge_add            V += H* x
  *   hinge_project        x  = H f
- *   hinge_columns        U  = P H*
- *   hinge_gain           D  = H U + armature,  G = U D^-1                        R87 (38), (39)
+ *   hinge_inertia        U  = P H*
+ *   hinge_gain           D  = H P H* + armature                                  R87 (38)
+ *                        U += [r; 0] of an exact rotor,  G = U D^-1              R87 (39)
  *                        0 where D is not safely positive
  *   hinge_innovation     eps = T - H z                                           R87 (40)
  *   hinge_solve          out = D^-1 x
- *   add_joint_bias       c += the joint's part: w x (H* v) and the apparent rate of H*, classical
- *                        RK88-I (2.19) turning, (2.32) corrected sliding
+ *   add_joint_bias       c += [w x w_J; (2 w - w_J) x v_J] + (apparent rate of H*) v,
+ *                        [w_J; v_J] = H* v   RK88-I (2.19) turning, (2.32) corrected sliding
  *   hinge_accelerate     vdot = nu - G* a'                                       R87 (46)
  *                        A = a' + H* vdot                                        R87 (47)
  *   inertia_after_hinge  P+ = P - U G*                                           R87 (43)
@@ -23,7 +25,8 @@
  *   pass_force           z(parent) += phi z+                                     R87 (36)
  *
  * H* comes from hinge_column with literal zeros and ones, and the compiler drops the products with
- * them.  Two facts cannot be found in this way and are stated here for the kinds they hold for:
+ * them (with the flags of CMakeLists.txt: numbers finite, zeros without sign).  Two facts cannot be
+ * found in this way and are stated here for the kinds they hold for:
  *   on an axis      H G = 1 and H P+ = 0: the joint has no rotor, so D = H P H*
  *   free joints     G = 1, so P+ = 0 and z+ = tau: nothing but the joint's own force reaches the
  *                   parent
@@ -33,10 +36,10 @@
 #include "steps.h"
 
 /* ---- sums from the children ------------------------------------------------------------------ */
-/* A tip has none: P = M and z = b, R87 (35) in (37) and (36).  The first child to arrive
+/* A tip has none: P = M and z = b - wrench, R87 (35) in (37) and (36).  The first child to arrive
  * (b->starts) sets the parent's sums: P to M plus its share, z to its share.  The others add. */
-/* P of the body: its sum, or M of a tip (copied to `M` where the table does not hold M in the form
- * of P, SOAI_ABI_PACKED). */
+/* P of the body: its sum; of a tip M, from the table if that has it in the form of P
+ * (SOAI_ABI_PACKED), else made in the argument M. */
 SOAI_INLINE const real *gathered_inertia(joint J, real *M) {
     if (J.b->child) return J.own->P;
 #if SOAI_ABI_PACKED
@@ -53,6 +56,7 @@ SOAI_INLINE void gathered_force(joint J, real z[6]) {
     for (int j = 0; j < 6; ++j)
         z[j] += J.own->f[j];
 }
+/* V += H* x */
 SOAI_INLINE void hinge_add(joint J, int kind, const real *x, real V[6]) {
     for (int c = 0; c < joint_size(J, kind); ++c) {
         real H[6];
@@ -82,7 +86,8 @@ SOAI_INLINE void lever(pose X, const real w[3], real out[3]) {
     v3_cross(w, X.p, t);
     v3_cross(w, t, out);
 }
-/* phi* A(parent) and the lever's part of c:  [R' wdot;  R' (acc + wdot x p + w x (w x p))]
+/* phi* A(parent) and the lever's part of c:  [R' wdot;  R' (acc + wdot x p + w x (w x p))],
+ * wdot, acc and w the parent's
  * R87 (45), RK88-I (2.5) */
 SOAI_INLINE void acceleration_out(joint J, pose X, real A[6]) {
     const real *in = J.parent->A;
@@ -104,7 +109,7 @@ SOAI_INLINE void hinge_project(joint J, int kind, const real f[6], real *x) {
         x[c] = v6_dot(H, f);
     }
 }
-SOAI_INLINE void hinge_columns(joint J, int kind, const real *P, real *U) {
+SOAI_INLINE void hinge_inertia(joint J, int kind, const real *P, real *U) {
     if (hinge_is_free(J, kind)) return; /* U = P */
     for (int c = 0; c < joint_size(J, kind); ++c) {
         real H[6];
@@ -113,14 +118,14 @@ SOAI_INLINE void hinge_columns(joint J, int kind, const real *P, real *U) {
     }
 }
 /* D and G.  Dfac is D in the form that hinge_solve needs: 1/D for one degree of freedom, L d L' for
- * several, root_factor's three blocks for a free joint.  An exact rotor couples the joint to the
- * parent: it adds to U after D is taken (step_rotor_couple). */
+ * several, free_factor's three blocks for a free joint without rotors (hinge_is_free).  An exact
+ * rotor couples the joint to the parent: it adds to U after D is taken (step_rotor_couple). */
 SOAI_INLINE int hinge_gain(joint J, int kind, const real *P, real *U, real *Dfac, real *G) {
     const int n = joint_size(J, kind);
     real size[6];
     hinge_size(J.k, J.w, J.b, kind, n, P[ABI_A(XX)] + P[ABI_A(YY)] + P[ABI_A(ZZ)],
                P[ABI_C(XX)] + P[ABI_C(YY)] + P[ABI_C(ZZ)], size);
-    if (hinge_is_free(J, kind)) return root_factor(J.k, J.b, P, size, Dfac);
+    if (hinge_is_free(J, kind)) return free_factor(J.k, J.b, P, size, Dfac);
     if (n == 1) {
         real d;
         hinge_project(J, kind, U, &d);
@@ -169,7 +174,7 @@ SOAI_INLINE void hinge_solve(joint J, int kind, const real *Dfac, const real *x,
     if (n == 1)
         out[0] = x[0] * Dfac[0];
     else if (hinge_is_free(J, kind))
-        root_solve(Dfac, out);
+        free_solve(Dfac, out);
     else
         block_solve(n, Dfac, out);
 }
@@ -204,8 +209,8 @@ SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, con
     }
     if (J.k->nm || J.w->keeps) hinge_keep_for_minv(J, kind, P, U, Dfac);
 }
-/* eps = tau - H z.  An exact rotor does not feel the joint's own c, which the smoother will put in
- * a'. */
+/* eps = T - H z; the argument tau is T, friction and springs taken off.  An exact rotor does not
+ * feel the joint's own c, which the smoother will put in a'. */
 SOAI_INLINE void hinge_innovation(joint J, int kind, const real *tau, const real z[6],
                                   const real c[6], real *eps) {
     real Hz[6];

@@ -4,28 +4,39 @@
  *     T = H phi [M phi* (H* vdot + a) + b + B f(0)]
  * For each body, with phi between it and its parent, and H_w* the angular rows of the joint map H*:
  *
- *   outward   w = R' w(parent) + H_w* v             FO00 (3), R87 (11), (12); RK88-I (2.2)
+ *   outward   w = R' w(parent) + H_w* v             RK88-I (2.2); FO00 (3), R87 (11), (12), angular
  *             A = phi* A(parent) + H* vdot + c      FO00 (4), R87 (13) to (15); RK88-I (2.4), (2.5)
- *             f = M A + b - wrench                  FO00 (5), R87 (16); RK88-I (2.22), (2.23)
- *   inward    T = H f + armature vdot               FO00 (8), R87 (20)
+ *             f = M A + b - wrench                  FO00 (5), its f_i; R87 (16) without the sum;
+ *                                                   RK88-I (2.22), (2.23)
+ *   inward    T = H f + armature vdot               FO00 (8), R87 (20): f is now FO00's f_i^J,
  *             f(parent) += phi f                    FO00 (7), the phi term of R87 (16)
  *
- * c        the a of line 4, in two parts: the lever's, w(parent) x (w(parent) x p), which is
- *          contained in W p below, and the joint's own, with [w_J; v_J] = H* v:
+ * letters  A is a_i of FO00 and lambda of R87; c is hdot qdot and n(k); f is x(k) of R87; vdot is
+ *          qddot and a(k); H* is h of FO00.
+ * T        tau less friction and springs, which are added at the end.
+ * c        the a of the operator form, in two parts.  The lever's, w(parent) x (w(parent) x p), p
+ *          the body's origin in the parent (l(k+1,k) of RK88-I), RK88-I (2.5), is contained in
+ *          W(parent) p, below.  The joint's own, with [w_J; v_J] = H* v:
  *              [w x w_J;  (2 w - w_J) x v_J] + (apparent rate of H*) v
- * numbers  Accelerations are classical, A = [wdot; acc], acc that of the body's origin, so that no
- *          linear velocity is needed.  FO00's and R87's are spatial: alpha = A - [0; w x v], and
- *          their v x* I v becomes b = [w x I w;  w x (w x h)], h the first moment.
- * ours     The acceleration of a point r of the body is acc + W r,  W = [wdot] + [w][w],  [x] the
+ *          RK88-I (2.19) turning, (2.32) with its missing factor 2 sliding; reasons in aba.h.
+ * numbers  RK88-I's vector form (docs/decisions/vector-form.md).  Accelerations are classical,
+ *          A = [wdot; acc], acc that of the body's origin, so that no linear velocity is needed.
+ *          FO00's and R87's are spatial: alpha = A - [0; w x v_o], v_o the velocity of the origin,
+ *          and the term v_i x I_i v_i of FO00 (5), in R87 (7), becomes b = [w x I w;  w x (w x h)],
+ *          I (3 x 3) about the body's origin, h the first moment.
+ * ours     The acceleration of a point s of the body is acc + W s,  W = [wdot] + [w][w],  [y] the
  *          cross-product matrix: nine numbers per body that serve the child's origin and the body's
  *          own force.
  * base     w = 0 and A = -g: RK88-I (2.1), FO00 after (5).
- * rotors   An exact rotor r adds r vdot + w(parent) x r v to the parent's f, and
- *          r . wdot(parent) to its own torque: docs/theory/rotors-and-mimic.md.
- * others   Friction and springs are added to the torques at the end.  Mimic joints: the caller adds
- *          a follower's torque to its leader's.
- * writes   R p V(angular) A f, and W in P of the bodies that carry others off their origin
- *          (b->levers) */
+ * rotors   An exact rotor, r = Jm (gear ratio) u in the parent's axes, u its axis, adds
+ *          r vdot + w(parent) x r v to the moment of the parent's f, and r . wdot(parent) to its
+ *          own torque: docs/theory/rotors-and-mimic.md.
+ * others   Mimic joints: soa_rnea adds a follower's torque, times its ratio, to its leader's
+ *          (coordinates.h).
+ * writes   sine cosine; R (not of level joints), p and H where they depend on q; V(angular) A f;
+ *          e of exact rotors (r . wdot(parent)); W in P of the bodies that carry others off their
+ *          origin (b->levers)
+ * returns  0 always */
 #ifndef SOAI_RNEA_H
 #define SOAI_RNEA_H
 #include "steps.h"
@@ -59,7 +70,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
             A[j] = REAL(0);
         joint_rot_back(kind, R, in->A + 3, A + 3);
     }
-    /* omega = R' omega(parent) + H_w* v                RK88-I (2.2); the world's counts as zero */
+    /* omega = R' omega(parent) + H_w* v                RK88-I (2.2); omega(world) = 0 */
     step_turning(k, w, b, i, kind, nv, in->V, v_tree, omega);
     /* + H* vdot + the joint's part of c                RK88-I (2.4); sliding (2.32), corrected */
     step_joint_acceleration(k, w, b, kind, nv, omega, v_tree + b->iv, vdot_tree + b->iv, A);
@@ -123,7 +134,8 @@ SOAI_INLINE void rnea_outward(const view_table *k, kernel_work *w, const body_ta
             f[j] -= fext[6 * (i - 1) + j];
     }
     if (b->rotor && b->parent) {
-        /* the exact rotor on the parent, and the torque that the parent's wdot needs of it */
+        /* exact rotor: r vdot + w(parent) x r v to the parent's f; r . wdot(parent), in e, to its
+         * own torque */
         const body_work *in = PASSED_IN(w, b);
         real *f_in = w->b[b->parent].f;
         step_rotor_gyro(k, b, v, in->V, f_in);
@@ -154,9 +166,10 @@ SOAI_INLINE void rnea_inward(const view_table *k, kernel_work *w, const body_tab
     WITH_ALIGNED_KIND(b, rnea_pass(k, w, b, i, kind, nv, vdot, tau))
     if (b->rotor && b->parent) tau[b->iv] += w->e[b->iv];
 }
-/* The two sweeps.  k: the model's table; w: the work space.  SOAI_OUTWARD, SOAI_INWARD_ACROSS run
- * their statement for each body i, b its row in the table; ACROSS: generated code may change the
- * order of separate limbs. */
+/* The two sweeps.  k: the model's table; w: the work space; fext: a wrench for each body, in its
+ * axes at its origin, or NULL.  SOAI_OUTWARD, SOAI_INWARD_ACROSS (joint.h) run their statement for
+ * each body i, b its row in the table; ACROSS: generated code may change the order of separate
+ * limbs.  WITH_ALIGNED_KIND runs its statement with kind and nv, those of b's joint. */
 SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const real *v,
                     const real *vdot, const real *fext, real *tau) {
     angles(k, w, q);
@@ -167,9 +180,11 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     return 0;
 }
 
-/* y = M x = H phi M phi* H* x, RJK91 (3): the same two sweeps without velocities and gravity,
- *     A = phi* A(parent) + H* x,   f = M A + sum of phi f,   y = H f + armature x.
- * Needs the poses in R, p; writes A, f. */
+/* y = (mass matrix) x = H phi M phi* H* x, RJK91 (3): the same two sweeps without velocities and
+ * gravity,
+ *     A = phi* A(parent) + H* x,   f = M A + sum of phi f,   y = H f + armature x;
+ * an exact rotor adds r x to the parent's f and r . wdot(parent) to y.
+ * Needs R and p of every body and H (positions); writes A, f. */
 SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, real *y) {
     v6_zero(w->b[0].A);
     for (int i = 1; i <= k->nb; ++i) {

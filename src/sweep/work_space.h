@@ -34,19 +34,19 @@ typedef struct body_work {
 
 /*   name     size         written by         what it holds */
 #define SOAI_WORK_LIST(X)                                                                          \
-    X(c,      6 * B)     /* kinematics, aba    joint's bias acceleration; aba: 3 of 6, the lever's */\
+    X(c,      6 * B)     /* kinematics, minv   joint's bias acceleration; minv: marks of a path */ \
     X(H,      6 * V)     /* joint_position     columns of H* where they depend on q */             \
-    X(U,      6 * V)     /* aba                P H* (columns), with the rotor's couple */          \
-    X(D,      1 * D)     /* aba                D = H P H* in the form that hinge_solve needs */    \
-    X(e,      1 * V)     /* aba, rnea          nu = D^-1 eps; a rotor's share of its torque */     \
+    X(U,      6 * V)     /* articulate, aba    P H* (columns), with the rotor's couple */          \
+    X(D,      1 * D)     /* articulate, aba    H P H* + armature, factored for step_hinge_solve */ \
+    X(e,      1 * V)     /* aba, rnea, minv    nu = D^-1 eps (minv: eps); rnea: a rotor's torque */\
     X(x,      1 * V)     /*                    a tree vector of the caller's */                    \
     X(Rw,     9 * B)     /* kinematics         rotation body to world (crba: to the root) */       \
     X(pw,     3 * B)     /* kinematics         position of the same */                             \
     X(S,      6 * V + 3) /* crba, derivatives  columns of H* in world (or root) axes */            \
     X(F,      6 * V)     /* derivatives        change of velocity with q */                        \
     X(Z,      6 * V)     /* derivatives        change of acceleration with v */                    \
-    X(B,      36 * B)    /* derivatives        composite d(force)/d(velocity) */                   \
-    X(E,      36 * B)    /* derivatives        the same of wrenches fixed in the world */          \
+    X(B,      36 * B)    /* derivatives        composite d(force)/d(velocity); compliance: psi */ \
+    X(E,      36 * B)    /* derivatives        the same of world wrenches; compliance: Omega */    \
     X(Y,      1 * N * V) /* mimic_prepare      M^-1 G' of the mimic joints */                      \
     X(W,      1 * N * N) /* mimic_prepare      G M^-1 G', factored */                              \
     X(sine,   Q + 3)     /* angles             of every tree coordinate that is an angle */        \
