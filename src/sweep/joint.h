@@ -2,14 +2,24 @@
  *
  *   angles           sines and cosines of all q, before the first joint_position
  *   joint_position   R of the body in its parent from q; p and H* where they depend on q
- *   joint_R          R, wherever it stands
- *   joint_origin     p, wherever it stands
+ *   joint_R          R: from the work space, or from sine and cosine where it is not stored
+ *   joint_origin     p: from the table where it is constant, else from the work space
  *   joint_rate       the signed rate about the axis, for joints about a coordinate axis
  *   joint_rot, _back R x and R'x
  *   joint_add        V += H* x
  *   joint_project    x  = H f
- *   joint_ring       a += (apparent rate of H*) v, nonzero only where H* varies in body axes
+ *   joint_apparent_rate  a += (apparent rate of H*) v, nonzero only where H* varies in body axes
  *   joint_inertia    U  = P H*,  D = H U
+ *
+ * The plain pages (aba.h, mass.h) use these instead, on a `joint`, which knows its place:
+ *
+ *   joint_at         the joint of body i
+ *   joint_pose       R, p and, where they vary, H* from q, into the work space
+ *   joint_read       R and p by value
+ *   joint_size       degrees of freedom
+ *   joint_entries    the joint's entries of a vector of the tree; put_joint_entries: back
+ *   hinge_column     a column of H*
+ *   hinge_armature, hinge_is_free, hinge_has_rotor    what the hinge is
  *
  * `kind` is a literal at every call, so the compiler keeps only the case that applies. */
 #ifndef SOAI_JOINT_H
@@ -432,8 +442,8 @@ SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const 
 /* a += (apparent rate of H*, as seen in the body) x, for joint rates v.
  * universal: d(Q'u)/dt = -axis2 v1 x Q'u.   planar: d(Q'e)/dt = -axis v2 x Q'e.   Others are
  * constant. */
-SOAI_INLINE void joint_ring(const view_table *k, const kernel_work *w, const body_table *b,
-                            const real *v, const real *x, real a[6]) {
+SOAI_INLINE void joint_apparent_rate(const view_table *k, const kernel_work *w, const body_table *b,
+                                     const real *v, const real *x, real a[6]) {
     (void)k;
     if (!joint_varies(b)) return;
     const real *H = w->H + 6 * b->iv;
@@ -484,23 +494,21 @@ SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const 
     }
 }
 
-/* ---- accessors with literals
- * ---------------------------------------------------------------------------------------- A joint
- * in a sweep: its row in the table, its place in the work space and its parent's. */
+/* ---- accessors with literals -------------------------------------------------------------- */
+
+/* A joint in a sweep of one state: its row in the table, the work of its body and of the parent. */
 typedef struct joint {
     const view_table *k;
     kernel_work *w;
     const body_table *b;
-    int i;                 /* number of the body */
-    body_work *at, *at_in; /* what is kept for each body: R, p, V */
-    body_work *own, *in;   /* what passes between neighbours: sums inward, A outward */
+    int i; /* number of the body */
+    body_work *own;
+    body_work *parent;
 } joint;
 SOAI_INLINE joint joint_at(const view_table *k, kernel_work *w, const body_table *b, int i) {
     joint J = {.k = k, .w = w, .b = b, .i = i};
-    J.at = w->b + i;
-    J.at_in = w->b + b->parent;
-    J.own = PASSED(w, b, i);
-    J.in = PASSED_IN(w, b);
+    J.own = w->b + i;
+    J.parent = w->b + b->parent;
     return J;
 }
 SOAI_INLINE int joint_size(joint J, int kind) {
@@ -534,13 +542,13 @@ SOAI_INLINE pose joint_read(joint J, int kind) {
     } else {
         SOAI_UNROLL
         for (int j = 0; j < 9; ++j)
-            X.R[j] = J.at->R[j];
+            X.R[j] = J.own->R[j];
     }
     joint_origin(J.w, J.b, J.i, kind, X.p);
     return X;
 }
-/* Column c of H*.  The sense of an aligned joint is in hinge_load and hinge_store, so its column is
- * a unit vector. */
+/* Column c of H*.  The sense of an aligned joint is in joint_entries and put_joint_entries, so its
+ * column is a unit vector. */
 SOAI_INLINE void hinge_column(joint J, int kind, int c, real H[6]) {
     v6_zero(H);
     if (ON_AXIS(kind)) {
@@ -560,11 +568,11 @@ SOAI_INLINE void hinge_column(joint J, int kind, int c, real H[6]) {
     }
 }
 /* The joint's entries of a tree vector, in the sense of H*, and back. */
-SOAI_INLINE void hinge_load(joint J, int kind, const real *tree, real *x) {
+SOAI_INLINE void joint_entries(joint J, int kind, const real *tree, real *x) {
     for (int c = 0; c < joint_size(J, kind); ++c)
         x[c] = joint_rate(J.b, kind, tree[J.b->iv + c]);
 }
-SOAI_INLINE void hinge_store(joint J, int kind, const real *x, real *tree) {
+SOAI_INLINE void put_joint_entries(joint J, int kind, const real *x, real *tree) {
     for (int c = 0; c < joint_size(J, kind); ++c)
         tree[J.b->iv + c] = joint_rate(J.b, kind, x[c]);
 }
@@ -589,8 +597,8 @@ SOAI_INLINE int hinge_has_rotor(joint J, int kind) {
     return !ON_AXIS(kind) && J.b->rotor;
 }
 /* c += (apparent rate of H*) v */
-SOAI_INLINE void hinge_ring(joint J, int kind, const real *v, real c[6]) {
-    if (kind == SOAI_KIND_GENERAL) joint_ring(J.k, J.w, J.b, v, v, c);
+SOAI_INLINE void hinge_apparent_rate(joint J, int kind, const real *v, real c[6]) {
+    if (kind == SOAI_KIND_GENERAL) joint_apparent_rate(J.k, J.w, J.b, v, v, c);
 }
 
 #endif

@@ -37,8 +37,8 @@ SOAI_INLINE void composite_to_parent(joint J, pose X, const real r[10]) {
     rigid_set(J.k->body[J.b->parent].M, sum);
     SOAI_UNROLL
     for (int j = 0; j < 10; ++j)
-        sum[j] = J.b->starts ? sum[j] : J.in->P[j];
-    rigid_in_add(X.R, X.p, r, sum, J.in->P);
+        sum[j] = J.b->starts ? sum[j] : J.parent->P[j];
+    rigid_in_add(X.R, X.p, r, sum, J.parent->P);
 }
 /* The rotor of the joint, once m(k,k) is taken. */
 SOAI_INLINE void add_rotor(joint J, int kind, int c, int k, real x[6], real *M) {

@@ -2,31 +2,34 @@
  *
  *     Omega       = J M^-1 J' = B* psi* H* D^-1 H psi B                             RJK91 (20)
  *
- * For each body k, outward, with p its parent, psi(p,k) = phi(p,k) (1 - G H), RJK91 (9), and
+ * For each body i, outward, with psi(parent,i) = phi(parent,i) (1 - G H), RJK91 (9), and
  * Omega(world) = 0 (the recursion below (20), which has no number there):
  *
- *     Omega+(k)   = phi*(p,k) Omega(p) phi(p,k)                                     R87 (81)
- *     Omega(k)    = (1 - G H)* Omega+(k) (1 - G H) + H* D^-1 H                      R87 (82)
+ *     Omega+(i)   = phi*(parent,i) Omega(parent) phi(parent,i)                      R87 (81)
+ *     Omega(i)    = (1 - G H)* Omega+(i) (1 - G H) + H* D^-1 H                      R87 (82)
  *
- * At last the frame on its body: Omega(0) = phi*(1,0) Omega(1) phi(1,0).
- * The coupling of two frames, psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10):
+ * Finally the frame on its body: Omega(0) = phi*(1,0) Omega(1) phi(1,0).
  *
- *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b, such that no body on the path
- *                                              from b up to, but without, u is a or carries a
+ * Several frames are ours; (20) is for one tip.  Let u be an ancestor of b.  If no body from b
+ * inward to u, u excluded, is a or an ancestor of a, then
  *
- * u the parent of b does, unless b is a or carries a; then the transpose is taken.  If a is an
- * ancestor of b, u = a does; bodies that meet only at the world do not couple.
+ *     Omega(a, b) = Omega(a, u) psi(u, b),   psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10)
  *
- * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies
- *         of frames, and bodies where paths meet), inward: psi | for each frame, node to node:
- *         inward Omega(frame, ancestors), then outward the other nodes | with mimic joints: Omega -
- *         (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
+ * Choose u = a if a is an ancestor of b.  If b is a or an ancestor of a, compute Omega(b, a) and
+ * transpose.  Otherwise choose the parent of b.  Bodies that meet only at the world: zero.
+ *
+ * passes  1  outward, the bodies on the frames' paths to the base: Omega
+ *         2  inward, between nodes (the bodies of frames, and where paths meet): psi
+ *         3  inward, for each frame, the nodes among its ancestors: Omega(frame, node)
+ *         4  outward, the other nodes: the same
+ *         5  mimic joints: Omega -= (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
  * cost    one step for each body on a path to the base (two if there are several frames), then a
  *         6 x 6 product for each frame and node, two for ancestors of the frame; there are fewer
  *         than 2 nodes per frame
- * ours    Omega is kept where P was, linear part first.  In this order phi* = [R', -R'p~; 0, R'] is
+ * memory  Omega is kept where P was, linear part first.  In this order phi* = [R', -R'p~; 0, R'] is
  *         the phi of the pose (R', -R'p), so phi* Omega phi is an inertia moved by the inverse pose
- *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are: a
+ *         (abi_in_add).
+ * rotors  Exact rotors are in U, and the equations hold as they are: a
  *         tip force gives eps = -H z, z+ = (1 - G H) z, A = (1 - G H)* a' + H* nu for any U and D.
  * needs   articulate(), and mimic_prepare() for models with mimic joints
  * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x */
@@ -47,7 +50,8 @@ SOAI_INLINE void omega_mul(const real *O, const real f[6], real out[6]) {
         out[3 + j] = y[j];
     }
 }
-/* Omega(r,c) = Omega(c,r) = x */
+/* Omega(r,c) = Omega(c,r) = x.  Linear part first: ABI_A holds linear-linear, ABI_B linear-angular,
+ * ABI_C angular-angular. */
 SOAI_INLINE void omega_set(real *O, int r, int c, real x) {
     if (r < 3 && c < 3)
         O[ABI_C(SYM(r, c))] = x;
@@ -58,29 +62,35 @@ SOAI_INLINE void omega_set(real *O, int r, int c, real x) {
 }
 /* out = Omega+ = phi* Omega(parent) phi             R87 (81) */
 SOAI_INLINE void omega_out(const kernel_work *w, const body_table *b, int i, int kind, real *out) {
-    static const real nothing[ABI_SIZE];
+    static const real zero[ABI_SIZE];
     const real *R = w->b[i].R;
-    real p[3], back[3];
+    real p[3];
+    real p_inverse[3];
     if (!b->parent) {
         SOAI_UNROLL
         for (int j = 0; j < ABI_SIZE; ++j)
             out[j] = REAL(0);
         return;
     }
-    const real turned[9] = {R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]};
+    /* phi* of the pose R, p is phi of the inverse pose R', -R'p, see "memory" above */
+    const real R_inverse[9] = {R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]};
     joint_origin(w, b, i, kind, p);
-    rot_tmul(R, p, back);
+    rot_tmul(R, p, p_inverse);
     SOAI_UNROLL
     for (int j = 0; j < 3; ++j)
-        back[j] = -back[j];
-    abi_in_add(turned, back, w->b[b->parent].P, nothing, out);
+        p_inverse[j] = -p_inverse[j];
+    abi_in_add(R_inverse, p_inverse, w->b[b->parent].P, zero, out);
 }
 
 /* Omega(i) from its parent's. */
 SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_table *b, int i,
                             int kind, int nv) {
     const real *U = w->U + 6 * b->iv;
-    real plus[ABI_SIZE], Dinv[36], G[36], *O = w->b[i].P;
+    real plus[ABI_SIZE];
+    real Dinv[36];
+    real G[36];
+    real F[36]; /* columns of 1 - G H */
+    real *O = w->b[i].P;
     omega_out(w, b, i, kind, plus); /* Omega+                     R87 (81) */
     for (int c = 0; c < nv; ++c) {  /* columns of D^-1 and of G = U D^-1   R87 (39) */
         for (int j = 0; j < nv; ++j)
@@ -91,8 +101,9 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
             v6_add_scaled(Dinv[nv * c + j], U + 6 * j, G + 6 * c);
     }
     if (ON_AXIS(kind) || kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) {
-        /* H* = columns of 1, so 1 - G H is 1 except for the columns first + c, which are
-         * e(first + c) - G e(c).  Omega = (1 - G H)* Omega+ (1 - G H) + H* D^-1 H   R87 (82) */
+        /* Column c of H* is column first + c of the unit matrix, e(first + c).  So 1 - G H is the
+         * unit matrix but for its columns first + c, F(c) = e(first + c) - (column c of G).
+         * Omega = (1 - G H)* Omega+ (1 - G H) + H* D^-1 H   R87 (82) */
         const int first = ON_AXIS(kind) ? AXIS_OF(kind) : 0;
         SOAI_UNROLL
         for (int j = 0; j < ABI_SIZE; ++j)
@@ -100,21 +111,21 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
         for (int c = 0; c < nv; ++c) {
             SOAI_UNROLL
             for (int j = 0; j < 6; ++j)
-                G[6 * c + j] = REAL(j == first + c) - G[6 * c + j];
+                F[6 * c + j] = REAL(j == first + c) - G[6 * c + j];
         }
         for (int c = 0; c < nv; ++c) {
             real y[6];
-            omega_mul(plus, G + 6 * c, y);
+            omega_mul(plus, F + 6 * c, y);
             SOAI_UNROLL
             for (int r = 0; r < 6; ++r) {
                 if (r < first || r >= first + nv) omega_set(O, r, first + c, y[r]);
             }
             for (int d = 0; d <= c; ++d)
-                omega_set(O, first + d, first + c, v6_dot(G + 6 * d, y) + Dinv[nv * c + d]);
+                omega_set(O, first + d, first + c, v6_dot(F + 6 * d, y) + Dinv[nv * c + d]);
         }
         return;
     }
-    real H[36], F[36];
+    real H[36];
     for (int c = 0; c < nv; ++c)
         step_column(k, w, b, kind, c, H + 6 * c);
     for (int c = 0; c < 6; ++c) { /* columns of 1 - G H */
@@ -163,14 +174,14 @@ SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from
     }
 }
 
-/* Where the frame is on its body: forces in the axes asked for, at its origin, come to the body by
- * phi of R and p. */
+/* R, p: pose of the frame in its body, in the requested axes (for world axes R is the transpose of
+ * the body's rotation).  phi(1,0) is phi of this pose. */
 SOAI_INLINE void frame_place(const kernel_work *w, const soai_task_frames *t, int f, real R[9],
                              real p[3]) {
     const soai_frame_row *row = soai_task_row(t, f);
     const real *Rw = w->Rw + 9 * row->body;
     for (int j = 0; j < 9; ++j)
-        R[j] = soai_task_world(t, f) ? Rw[3 * (j % 3) + j / 3] : REAL(row->R[j]);
+        R[j] = soai_task_world(t, f) ? Rw[3 * (j % 3) + j / 3] : REAL(row->R[j]); /* transposed */
     for (int j = 0; j < 3; ++j)
         p[j] = REAL(row->p[j]);
 }
@@ -233,13 +244,15 @@ SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int
         v6_zero(x + 6 * r);
         force_in_add(R, p, unit, x + 6 * r);
     }
-    /* itself and its ancestors i: Omega(f, i) = x' psi(i, body)' Omega(i), the coupling above,
-     * transposed, with u = a = i */
+    /* The frame's own body and the nodes i above it.  Before each turn of the loop x holds the
+     * columns of psi(i, body) phi(1,0), and row r of Omega(f, i) is (Omega(i) x_r)': the coupling
+     * above, transposed, with u = a = i. */
     for (int i = soai_task_row(t, f)->body; i; i = t->up[i]) {
         t->mark[i] = SEEN + f;
         for (int r = 0; r < 6; ++r)
             omega_mul(w->b[i].P, x + 6 * r, w->E + 36 * i + 6 * r);
-        for (int r = 0; t->up[i] && r < 6; ++r) {
+        if (!t->up[i]) break;
+        for (int r = 0; r < 6; ++r) { /* x = psi(up, i) x */
             real y[6];
             v6_zero(y);
             for (int c = 0; c < 6; ++c)

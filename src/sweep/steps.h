@@ -61,7 +61,7 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
         v6_zero(vJ);
         joint_add(k, w, b, kind, nv, v, vJ);
         cross_motion(V, vJ, c);
-        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, c);
+        if (kind == SOAI_KIND_GENERAL) joint_apparent_rate(k, w, b, v, v, c);
     }
     }
 }
@@ -172,7 +172,7 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
         v3_cross_add(omega, vJ, A);
         v3_cross_add(turn, vJ + 3, A + 3);
         joint_add(k, w, b, kind, nv, a, A);
-        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, A);
+        if (kind == SOAI_KIND_GENERAL) joint_apparent_rate(k, w, b, v, v, A);
     }
     }
 }
