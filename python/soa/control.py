@@ -388,8 +388,7 @@ def _frame_error(struct: Any) -> FrameError:
 
 
 def rotation_to_vector(R: ArrayLike) -> Array:
-    """The rotation vector (3,), axis times angle, of length pi at most, of a rotation matrix (3,
-    3).
+    """The rotation vector (3,), axis times angle, rad, of length pi at most, of a matrix (3, 3).
 
     >>> import numpy as np
     >>> from soa.control import rotation_from_vector, rotation_to_vector
@@ -724,7 +723,8 @@ class Control:
         self.compensate = tuple(compensate)
         bits = 0
         for word in self.compensate:
-            bits |= _COMPENSATE[list(_COMPENSATE)[_one_of("compensate", word, list(_COMPENSATE))]]
+            _one_of("compensate", word, tuple(_COMPENSATE))
+            bits |= _COMPENSATE[word]
         if not (math.isfinite(coulomb_rate) and coulomb_rate > 0):
             raise ValueError(f"coulomb_rate is {coulomb_rate}, expected a number > 0")
         if constraints is True:

@@ -83,10 +83,6 @@ def exponential(rho: Array) -> Array:
     return result
 
 
-def shifted(q: Array, v: Array, model: soa.Model, h: float) -> Array:
-    return model.integrate(q, v, h)
-
-
 def slope(function: Callable[[float], Any], h: float = STEP) -> Array:
     """The derivative at 0 by a central difference."""
     result: Array = (np.asarray(function(h)) - np.asarray(function(-h))) / (2 * h)
@@ -189,7 +185,7 @@ def test_recursion_of_a_closed_machine() -> None:
 def along(case: Case, tau: Array, value: Callable[[Array, Array], float]) -> float:
     """The rate of a function of the state, while the plant moves under tau."""
     a = case.model.aba(case.q, case.v, tau)
-    return float(slope(lambda h: value(shifted(case.q, case.v, case.model, h), case.v + h * a)))
+    return float(slope(lambda h: value(case.model.integrate(case.q, case.v, h), case.v + h * a)))
 
 
 @pytest.mark.parametrize("name", FIXED + FLOATING)
@@ -316,7 +312,7 @@ def test_frame_error(name: str) -> None:
 
     def difference(h: float) -> Array:
         """From the frame to the goal in axes of the frame in which the goal is given."""
-        q = shifted(case.q, case.v, model, h)
+        q = model.integrate(case.q, case.v, h)
         hand = np.linalg.inv(model.pose(q, base)) @ model.pose(q, case.frame)
         result: Array = goal_pose(goal, h)[:3, 3] - hand[:3, 3]
         return result
@@ -332,7 +328,7 @@ def test_relative_motion() -> None:
     model = case.model
 
     def relative(h: float) -> Array:
-        q = shifted(case.q, case.v, model, h)
+        q = model.integrate(case.q, case.v, h)
         result: Array = np.linalg.inv(model.pose(q, "trunk")) @ model.pose(q, case.frame)
         return result
 
@@ -589,6 +585,43 @@ def test_passive_coordination() -> None:
     assert close(answer.wrench[3:], R @ (300 * error.error[3:] + 30 * error.rate[3:]) + weight)
 
 
+def test_shares_are_the_least_weighted_forces() -> None:
+    held = Held()
+    w, length = np.array([0.25, 0.75]), 0.3
+    law = Coordination("object", held.hands, stiffness=100.0, shares=[1, 3], couple_length=length)
+    answer = held.control.coordination(held.q, held.v, law, held.goal)
+    at = held.model.pose(held.q, "object")[:3, 3]
+    whole = []  # of hands' wrenches to that of the object
+    for hand in held.hands:
+        x, y, z = held.model.pose(held.q, hand)[:3, 3] - at
+        block = np.eye(6)
+        block[:3, 3:] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        whole.append(block)
+    A = np.hstack(whole)
+    scale = np.sqrt(np.concatenate([one * np.array([length**2] * 3 + [1] * 3) for one in w]))
+    wanted = scale * (np.linalg.pinv(A * scale) @ answer.wrench)
+    assert close(answer.hand_wrenches.ravel(), wanted)
+
+
+def test_hands_follow_the_object() -> None:
+    held = Held()
+    shift = soa.pose([0.01, -0.02, 0.03], rpy=[0.05, 0, 0])
+    grasp = [shift @ place for place in held.places]
+    plain = Coordination("object", held.hands)
+    law = Coordination("object", held.hands, follow_stiffness=(7.0, 80.0), grasp=grasp)
+    more = (
+        held.control.coordination(held.q, held.v, law, held.goal).tau
+        - held.control.coordination(held.q, held.v, plain, held.goal).tau
+    )
+    wanted = np.zeros(held.model.nv)
+    for hand, place in zip(held.hands, grasp):
+        there, here = held.model.pose(held.q, "object") @ place, held.model.pose(held.q, hand)
+        turn = rotation_to_vector(there[:3, :3] @ here[:3, :3].T)
+        wrench = np.concatenate([7.0 * turn, 80.0 * (there - here)[:3, 3]])
+        wanted += held.model.jacobian(held.q, hand).T @ wrench
+    assert close(more[:12], wanted[:12], 1e-8) and np.abs(more[:12]).max() > 0.1
+
+
 def test_squeeze_is_regulated() -> None:
     held = Held()
     law = Coordination(
@@ -628,6 +661,14 @@ def test_joint_pd_of_a_closed_machine_holds_it() -> None:
         tau = control.joint_pd(q, None, q, stiffness=10.0, damping=1.0)
         assert np.abs(closed.fd(q, None, tau).qdd).max() < 1e-8
         assert np.abs(control.compensation(q) - tau).max() < 1e-9
+
+
+@pytest.mark.parametrize("joint", ["A", "B", "D"])
+def test_primary_joints_stay_independent(joint: str) -> None:
+    model = plant("four-bar")
+    q = model.constraints.assemble(model.neutral() + 0.3)
+    dependent = Control(model, primary=[joint]).dependent(q)
+    assert dependent.tolist() == [name != joint for name in model.joint_names]
 
 
 def test_loops_may_be_switched_and_left_out() -> None:

@@ -317,6 +317,10 @@ def test_plot_is_an_svg_with_every_point(tmp_path: pathlib.Path) -> None:
     paths = [element.get("d", "") for element in root.iter(f"{space}path")]
     first = next(d for d in paths if d.count("M") == 2)
     assert first.count("M") + first.count("L") == 20
+    late = paths[-1].replace("M", " ").replace("L", " ").split()
+    x, y_late = np.array(late, dtype=float).reshape(-1, 2).T
+    line = np.polyfit(x, y_late, 1)  # an exponential function over a logarithmic axis
+    assert np.abs(np.polyval(line, x) - y_late).max() < 0.02 and abs(line[0]) > 0.1
     assert len(list(root.iter(f"{space}circle"))) == 21
 
 
