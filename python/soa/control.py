@@ -892,6 +892,12 @@ class Control:
 
         For frame laws with compensated=False, to be added once. a None: zero; with loops a must be
         None.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> q = arm.neutral() + 0.3
+        >>> bool(abs(soa.Control(arm).compensation(q) - arm.gravity_torque(q)).max() < 1e-12)
+        True
         """
         if a is not None and self.constraints is not None:
             raise ValueError(
@@ -955,6 +961,11 @@ class Control:
         them. O(n).
 
         Gravity is an acceleration of the base, if it is compensated.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> soa.Control(arm).inverse_feedback(arm.neutral()).F.shape
+        (7, 6)
         """
         (qv, vv), av = self._state(q, v), vector("a", a, self.model.nv)
         F, eta = np.zeros((self.model.body_count, _ROWS)), np.zeros(self.model.nv)
@@ -1031,6 +1042,12 @@ class Control:
 
         e = q_d - q on the configuration manifold, e' = v_d - v. Gains in N m/rad or N/m, N m s/rad
         or N s/m.
+
+        >>> import numpy as np, soa
+        >>> arm = soa.Model.open("arm7").with_gravity([0, 0, 0])
+        >>> goal = soa.control.JointReference(np.full(7, 0.1), v=np.full(7, 0.5))
+        >>> soa.Control(arm).joint_pd(np.zeros(7), None, goal, stiffness=100, damping=20).round(9)
+        array([20., 20., 20., 20., 20., 20., 20.])
         """
         (qv, vv), want = self._state(q, v), _Reference(self.model, reference)
         gains, *_keep = self._gains(stiffness, damping)
@@ -1063,6 +1080,13 @@ class Control:
 
         Passive coordinates are solved for, so that e'' + D e' + K e = 0 holds on a floating base
         too (O(n) more for each). wrenches: known external ones, which the law takes into account.
+
+        >>> import numpy as np, soa
+        >>> arm = soa.Model.open("arm7")
+        >>> control, goal = soa.Control(arm), np.full(7, 0.1)
+        >>> law = control.inverse_dynamics(np.zeros(7), None, goal, stiffness=25)
+        >>> law.a.round(9)
+        array([2.5, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5])
         """
         (qv, vv), want = self._state(q, v), _Reference(self.model, reference)
         gains, *_keep = self._gains(stiffness, damping)
@@ -1143,6 +1167,13 @@ class Control:
 
         stiffness is L, 1/s. If all rates are k, |sigma| = |sigma(0)| e^(-k t). They must be equal
         if some coordinate is passive or driven by another law.
+
+        >>> import numpy as np, soa
+        >>> arm = soa.Model.open("arm7")
+        >>> q, v = arm.neutral() + 0.3, np.full(7, 0.1)
+        >>> law = soa.Control(arm).decoupled(q, v, q, rate=4.0)
+        >>> bool(np.isclose(law.sigma @ law.sigma / 2, arm.energy(q, v)[0]))
+        True
         """
         self._trees_only("decoupled")
         (qv, vv), want = self._state(q, v), _Reference(self.model, reference)
@@ -1312,6 +1343,16 @@ class Control:
         of other laws are assumed to keep from accelerating. posture (nv,): torques of a second aim,
         N m and N, projected so that they do not disturb the tasks. singular_damping: of Lambda,
         relative; 0 refuses tasks with rcond < 1e-12 (SingularError).
+
+        >>> import numpy as np, soa
+        >>> from soa.control import FrameTask
+        >>> arm = soa.Model.open("arm7")
+        >>> q = arm.neutral() + 0.3
+        >>> goal = soa.pose([0, 0, 0.1]) @ arm.pose(q, "link7")    # 0.1 m higher
+        >>> law = soa.Control(arm).operational_space(q, None, FrameTask("link7", goal, 25.0, 10.0))
+        >>> a = arm.acceleration(q, None, arm.aba(q, None, law.tau), "link7")
+        >>> bool(np.allclose(a, [0, 0, 0, 0, 0, 2.5]))
+        True
         """
         qv, vv = self._state(q, v)
         made = [tasks] if isinstance(tasks, FrameTask) else list(tasks)
@@ -1486,6 +1527,15 @@ class Control:
         """Holds the attitude of a floating base, `frame`, by the momentum of the joints:
         `operational_space` with its angular rows. The goal is in the world. Gains in 1/s^2 and 1/s.
         O(n).
+
+        >>> import numpy as np, soa
+        >>> dog = soa.Model.open("quadruped", ideal=True)
+        >>> control, q = soa.Control(dog, passive=["root"]), dog.neutral() + 0.0
+        >>> goal = soa.pose(rpy=[0.1, 0, 0]) @ dog.pose(q, "trunk")
+        >>> law = control.base_attitude(q, None, "trunk", goal, stiffness=20.0, damping=9.0)
+        >>> a = dog.acceleration(q, None, dog.aba(q, None, law.tau), "trunk")
+        >>> bool(np.allclose(a[:3], [2.0, 0, 0]))
+        True
         """
         qv, vv = self._state(q, v)
         law = _c.soa_attitude_law(
@@ -1564,6 +1614,15 @@ class Control:
         regulates; None: it is not regulated. dt, s since the last call. integral: that of the last
         call's result; zero at the beginning. The inertia of the object is that of its body in this
         model; its pose and twist are in q and v.
+
+        >>> import numpy as np, soa
+        >>> both = soa.Model.open("two-puma-object")
+        >>> control = soa.Control(both, passive=list(range(12, 18)))    # the object
+        >>> law = soa.control.Coordination("object", ["left_link6", "right_link6"], squeeze=20.0)
+        >>> q = both.neutral()
+        >>> answer = control.coordination(q, None, law, both.pose(q, "object"))
+        >>> round(control.internal_force(q, law, answer.hand_wrenches), 9)
+        20.0
         """
         qv, vv = self._state(q, v)
         made, want = self._coordination(law), _motion_struct("goal", goal)

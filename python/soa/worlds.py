@@ -342,12 +342,24 @@ class World:
 
     @property
     def pairs(self) -> list[ShapePair]:
-        """Pairs of shapes that may touch."""
+        """Pairs of shapes that may touch.
+
+        >>> import soa
+        >>> pair = soa.World("slope").pairs[0]
+        >>> bool(pair.margin > 0), pair.a != pair.b
+        (True, True)
+        """
         return world_pairs(self._pointer)
 
     @property
     def parts(self) -> list[PartInfo]:
-        """Limits, stops and shapes of each part, in the order of the scenario."""
+        """Limits, stops and shapes of each part, in the order of the scenario.
+
+        >>> import soa
+        >>> world = soa.World("slope")
+        >>> [part.name for part in world.parts] == world.scenario.parts
+        True
+        """
         return world_parts(self._pointer)
 
     @property
