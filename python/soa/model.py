@@ -426,10 +426,11 @@ class Model(_core.Tree):
                      wrenches: Sequence[Wrench] = ()) -> Array:
         """What the parent exerts on each body through its joint: [moment; force] at the body's origin, body axes.
 
-        q: (nq,); v, a: speeds and accelerations of the joints, (nv,); None: zero.
-        wrenches: soa.Wrench objects on bodies.
-        Returns N m, then N, (body_count, 6), in the order of the bodies. What `rnea` returns are the parts of these
-        along the joint axes, without rotors, friction and springs.
+        q: configuration, (nq,) or (N, nq).
+        v, a: speeds and accelerations of the joints, (nv,) or (N, nv); None: zero.
+        wrenches: soa.Wrench objects on bodies, the same for all states.
+        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What `rnea` returns are the
+        parts of these along the joint axes, and rotors, friction and springs.
         Cost: O(n).
 
         >>> import soa
@@ -438,6 +439,12 @@ class Model(_core.Tree):
         >>> bool(abs(held[5] - 9.81 * arm.total_mass) < 1e-9)
         True
         """
+        if np.ndim(q) == 2:
+            qs = np.asarray(q)
+            shape = (len(qs), self.nv)
+            vs, as_ = (np.broadcast_to(0.0 if x is None else np.asarray(x), shape) for x in (v, a))
+            made = [self.joint_forces(*state, wrenches) for state in zip(qs, vs, as_)]
+            return np.array(made).reshape(len(qs), self.body_count, 6)
         qv, vv, av = vector("q", q, self.nq), vector("v", v, self.nv), vector("a", a, self.nv)
         array = wrench_array(self, wrenches)
         tau, forces = np.zeros(self.nv), np.zeros((self.body_count, 6))

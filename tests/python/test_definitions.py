@@ -180,6 +180,50 @@ def test_all_types_equal_their_file() -> None:
     same_machine(made.build(), there, 12)
 
 
+@pytest.mark.parametrize(
+    "name", ["puma560", "satellite", "humanoid", "two-puma", *(f"random:{i}" for i in range(12))]
+)
+def test_shipped_machines_again(name: str) -> None:
+    """Each body as a link: every number goes into the struct of a definition and comes back."""
+    shipped = soa.Model.open(name)
+    robot = ModelDefinition("again", gravity=shipped.gravity)
+    infos = []
+    for number in range(1, shipped.body_count + 1):
+        info = soa._c.soa_body_info()
+        assert soa._c.soa_model_body(shipped._pointer, number, info) == soa._c.SOA_OK
+        infos.append(info)
+    for body, info in zip(shipped.bodies, infos):
+        exact = info.rotor_model == soa._c.SOA_ROTOR_EXACT
+        given: dict[str, Any] = {
+            key: getattr(info, key)
+            for key in (
+                *("damping", "stiffness", "rest", "lower", "upper", "max_speed", "max_effort"),
+                *("rotor_inertia", "gear_ratio"),
+            )
+        }
+        if body.type == "helical":
+            given["pitch"] = info.pitch
+        if body.type in ("universal", "planar"):
+            given["axis2"] = info.axis2[:]
+        if exact:
+            given |= {"exact_rotor": True, "rotor_axis": info.rotor_axis[:]}
+        if info.mimic >= 0:
+            given["mimic"] = shipped.body(info.mimic).joint
+            given |= {"mimic_ratio": info.mimic_ratio, "mimic_offset": info.mimic_offset}
+        axis = None if body.type in ("spherical", "free") else info.axis[:]
+        friction = (info.friction_positive, info.friction_negative)
+        parent = shipped.body(body.parent).link if body.parent else "world"
+        inertia = Inertia(body.mass, body.com, body.inertia)
+        joint = Joint(body.type, axis, friction=friction, **given)  # type: ignore[arg-type]
+        robot.add(body.link, parent, joint, body.placement, inertia, body.joint)
+    for number in range(1, shipped.frame_count):
+        frame = shipped.frame(number)
+        if frame.body == 0 or frame.name != shipped.body(frame.body).link:
+            carrier = shipped.body(frame.body).link if frame.body else "world"
+            robot.add_frame(frame.name, carrier, frame.placement)
+    same_machine(robot.build(), shipped, 13)
+
+
 def test_gravity_ideal_and_build() -> None:
     rod = Link(
         "rod",

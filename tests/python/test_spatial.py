@@ -112,6 +112,22 @@ def test_joint_forces_by_newton_and_euler(name: str) -> None:
             )
 
 
+def test_joint_forces_of_many_states() -> None:
+    model = soa.Model.open("quadruped")
+    q = model.random(44, n=3)
+    v, a = np.random.default_rng(44).normal(size=(2, 3, model.nv))
+    many = model.joint_forces(q, v, a)
+    assert many.shape == (3, model.body_count, 6)
+    for i in range(3):
+        assert np.array_equal(many[i], model.joint_forces(q[i], v[i], a[i]))
+    assert np.array_equal(model.joint_forces(q)[1], model.joint_forces(q[1]))
+    assert model.joint_forces(q[:0]).shape == (0, model.body_count, 6)
+    with pytest.raises(ValueError, match=r"q has shape \(5,\)"):
+        model.joint_forces(np.zeros((2, 5)))
+    with pytest.raises(soa.InputError):
+        model.joint_forces(np.full(model.nq, np.nan))
+
+
 # --- random configurations ------------------------------------------------------------------------
 
 
