@@ -189,12 +189,13 @@ class Model(_core.Tree):
     @classmethod
     def build(cls, name: str, links: Iterable[Link], frames: Iterable[NamedFrame] = (), *,
               gravity: ArrayLike = (0.0, 0.0, -9.81), ideal: bool = False) -> Model:
-        """A model from links written in Python: `ModelDefinition(...).build()`; see soa.definitions.
+        """A model from links written in Python: `soa.ModelDefinition(...).build()`.
 
         >>> import soa
         >>> from soa.definitions import Link
         >>> rod = soa.Inertia.cylinder(1.0, radius=0.01, length=1.0, com=[0, 0, -0.5])
-        >>> soa.Model.build("pendulum", [Link("rod", "world", soa.Joint("revolute", [0, 1, 0]), inertia=rod)]).nv
+        >>> link = Link("rod", "world", soa.Joint("revolute", [0, 1, 0]), inertia=rod)
+        >>> soa.Model.build("pendulum", [link]).nv
         1
         """
         from .definitions import ModelDefinition
@@ -400,9 +401,9 @@ class Model(_core.Tree):
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> Array:
         """Random configurations, for tests and first guesses.
 
-        Uniform within limits; angles without limits up to pi, lengths up to 1 m, and with one limit within twice that of
-        it; rotations of spherical and free joints uniform, too. Joints that mimic stay within their limits where their
-        leader can.
+        Uniform within limits; without limits angles up to pi, lengths up to 1 m; with one limit
+        within twice that of it. Rotations of spherical and free joints are uniform, too. Joints
+        that mimic stay within their limits where their leader can.
 
         rng: a generator, the seed of one, or None: another answer each time.
         n: None: one configuration, (nq,); else (n, nq).
@@ -424,13 +425,15 @@ class Model(_core.Tree):
 
     def joint_forces(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
                      wrenches: Sequence[Wrench] = ()) -> Array:
-        """What the parent exerts on each body through its joint: [moment; force] at the body's origin, body axes.
+        """What the parent exerts on each body through its joint: [moment; force].
+
+        They are in the body's axes, at its origin.
 
         q: configuration, (nq,) or (N, nq).
         v, a: speeds and accelerations of the joints, (nv,) or (N, nv); None: zero.
         wrenches: soa.Wrench objects on bodies, the same for all states.
-        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What `rnea` returns are the
-        parts of these along the joint axes, and rotors, friction and springs.
+        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What
+        `rnea` returns are the parts of these along the joint axes, and rotors, friction, springs.
         Cost: O(n).
 
         >>> import soa
@@ -449,10 +452,12 @@ class Model(_core.Tree):
         array = wrench_array(self, wrenches)
         tau, forces = np.zeros(self.nv), np.zeros((self.body_count, 6))
         with self._work() as work:
-            check(_c.soa_rnea(self._pointer, work, numbers(qv), numbers(vv), numbers(av), array, len(wrenches),
-                              numbers(tau)), None, "joint_forces")
+            status = _c.soa_rnea(self._pointer, work, numbers(qv), numbers(vv), numbers(av), array,
+                                 len(wrenches), numbers(tau))
+            check(status, None, "joint_forces")
             for body, force in enumerate(forces, 1):
-                check(_c.soa_joint_force(self._pointer, work, body, numbers(force)), None, "joint_forces")
+                status = _c.soa_joint_force(self._pointer, work, body, numbers(force))
+                check(status, None, "joint_forces")
         return forces
 
     @overload
@@ -461,12 +466,15 @@ class Model(_core.Tree):
     @overload
     def generate_c(self, path: str | os.PathLike[str], prefix: str | None = None) -> None: ...
 
-    def generate_c(self, path: str | os.PathLike[str] | None = None, prefix: str | None = None) -> str | None:
-        """Self-contained C with the dynamics of this one model: returned as text, or written to a file.
+    def generate_c(self, path: str | os.PathLike[str] | None = None,
+                   prefix: str | None = None) -> str | None:
+        """Self-contained C with the dynamics of this one model, as text or written to a file.
 
         path: of the file, an older one is replaced; None: the text is returned.
-        prefix: beginning of the names of its functions: letters, digits and _; None: the name of the model.
-        A comment at its beginning says what it contains and how to compile it. At most 1,000 bodies.
+        prefix: beginning of the names of its functions: letters, digits and _; None: the name of
+            the model.
+        A comment at its beginning says what it contains and how to compile it. At most 1,000
+        bodies.
 
         >>> import soa
         >>> "int arm_fd(" in soa.Model.open("arm7").generate_c(prefix="arm")

@@ -265,10 +265,13 @@ def test_parent_may_be_a_frame() -> None:
     robot = ModelDefinition("tool")
     robot.add("arm", "world", Joint("revolute", [0, 1, 0]), inertia=INERTIA)
     robot.add_frame("flange", "arm", shift(0, 0, 0.5) @ rotation([1, 0, 0], 0.4))
-    robot.add("hand", "flange", "prismatic", shift(0.1, 0, 0), INERTIA)
+    robot.add("hand", "flange", "prismatic", shift(0.1, 0.3, 0), INERTIA)
     q = [0.3, 0.2]
     expected = (
-        rotation([0, 1, 0], 0.3) @ shift(0, 0, 0.5) @ rotation([1, 0, 0], 0.4) @ shift(0.1, 0, 0.2)
+        rotation([0, 1, 0], 0.3)
+        @ shift(0, 0, 0.5)
+        @ rotation([1, 0, 0], 0.4)
+        @ shift(0.1, 0.3, 0.2)
     )
     assert near(robot.build().pose(q, "hand"), expected)
 
