@@ -58,8 +58,8 @@
  * writes   sine cosine; R (not of level joints), p and H where they depend on q; V(angular) A;
  *          G (not of a free joint without rotors), nu (in e); of bodies with children P and the sum
  *          of phi z+ and of rotors' couples (in f); with mimic joints, or if the work space keeps
- *          them, also U D, for minv_mul on the same tables.  Mimic joints overwrite f, e, A and write x, Y, W;
- *          losses write x.
+ *          them, also U D, for minv_mul on the same tables.  Mimic joints overwrite f, e, A and
+ *          write x, Y, W; losses write x.
  * returns  0, or the body whose hinge moves no inertia (RJK91 after (9) and RK88-I near (4.4) take
  *          D > 0 for granted); k->stuck: one that moves none at any q; where mimic joints leave no
  *          answer, the last body */
