@@ -24,6 +24,7 @@ from ._call import Array, check, new_report, text
 from ._callbacks import Carrier
 from ._errors import SoaError
 from ._summary import summary_dict
+from ._tables import scenario_defaults, scenario_keys, scenario_uniform, stock_scenario_text
 from .records import Record, _Log, optional
 from .worlds import Controller, World, _free_world, start_world
 
@@ -497,4 +498,5 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     return Sweep(columns, result.cases, result.done, result.held, result.faults, result.warned, bool(result.stopped))
 
 
-__all__ = ["Scenario", "ScenarioWarning", "Sweep", "World", "resume", "stock_scenarios", "summary_of_log", "sweep"]
+__all__ = ["Scenario", "ScenarioWarning", "Sweep", "World", "resume", "scenario_defaults", "scenario_keys",
+           "scenario_uniform", "stock_scenario_text", "stock_scenarios", "summary_of_log", "sweep"]
