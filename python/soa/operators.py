@@ -282,9 +282,15 @@ class Expr:
         """
         return self._improved(most_forms)[0]
 
-    def derive(self, most_forms: int = 2000) -> list[tuple[str, str]]:
-        """How `improve` gets there: each form with the rule that leads to it; the first is the start."""
-        return self._improved(most_forms)[1]
+    def derive(self, most_forms: int = 2000) -> Derivation:
+        """How `improve` gets there: each form with the rule that leads to it; the first is the start.
+
+        >>> from soa.operators import Mass, T
+        >>> print((Mass.inv() @ T).derive())
+            inv(Mass) T
+          = (I - H psi K)' inv(D) (I - H psi K) T        [RJK91 (13), inverse of the innovations factorisation]
+        """
+        return Derivation(self._improved(most_forms)[1], self.variables())
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -306,8 +312,8 @@ class Expr:
     ) -> Count:
         """Operations of one evaluation with known zeros and constants removed; an operator is applied to T or f0.
 
-        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix; with generic=True
-        numbers of the model that happen to be 1 count as any number.
+        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix, only for `inv(Mass)`
+        times a vector; with generic=True numbers of the model that happen to be 1 count as any number.
 
         >>> import soa
         >>> soa.operators.form("FD3").count(soa.Model.open("arm7")).multiplications > 0
@@ -326,6 +332,39 @@ class Expr:
     ) -> str:
         """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text."""
         return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
+
+
+class Derivation(list[tuple[str, str]]):
+    """The steps of `Expr.derive`: pairs of a rule and the form that it leads to; notebooks show them as mathematics."""
+
+    def __init__(self, steps: Sequence[tuple[str, str]], variables: dict[str, tuple[str, str]]) -> None:
+        super().__init__(steps)
+        self._variables: dict[str, str | tuple[str, str]] = dict(variables)
+
+    @property
+    def forms(self) -> list[Expr]:
+        """The forms as expressions."""
+        return [parse(form, self._variables) for _, form in self]
+
+    def __str__(self) -> str:
+        lines = [f"    {form}" if n == 0 else f"  = {form}        [{rule}]" for n, (rule, form) in enumerate(self)]
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        """All steps in LaTeX, one below the other, each with its rule."""
+        lines = []
+        for number, ((rule, _), form) in enumerate(zip(self, self.forms)):
+            said = rf"={{}} & {form.latex()} && \text{{{_latex_text(rule)}}}"
+            lines.append(said if number else f"& {form.latex()}")
+        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+
+def _latex_text(words: str) -> str:
+    """Words inside \\text{}."""
+    return "".join(rf"\{letter}" if letter in "_#$%&{}" else letter for letter in words)
 
 
 class AnyIdentity:
@@ -972,6 +1011,10 @@ class Identity:
     def __bool__(self) -> bool:
         return self.holds is True
 
+    def _repr_latex_(self) -> str:
+        sign = {True: "=", False: r"\ne", None: r"\overset{?}{=}"}[self.holds]
+        return f"$${self.left.latex()} {sign} {self.right.latex()} \\qquad \\text{{{_latex_text(str(self))}}}$$"
+
     def __str__(self) -> str:
         if self.holds is None:
             said = (
@@ -1095,6 +1138,7 @@ del _name
 __all__ = [
     "AnyIdentity",
     "Count",
+    "Derivation",
     "Expr",
     "Identity",
     "Machine",
