@@ -6,9 +6,11 @@
 >>> tau.shape
 (7,)
 
-Modules: `soa.operators` (the algebra), `soa.constraints`, `soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the
-papers' other forms), `soa.control` (laws and paths), `soa.supervisor` (phases), `soa.scenarios`, `soa.records`,
-`soa.journals` (writing records), `soa.plots`, `soa.motion` (simulation), `soa.collision` (convex shapes).
+Modules: `soa.definitions` and `soa.graphs` (machines written in Python), `soa.files` (remarks on a
+URDF, its shapes), `soa.operators` (the algebra), `soa.spatial` (six-vectors), `soa.constraints`,
+`soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the papers' other forms), `soa.control`
+(laws and paths), `soa.supervisor` (phases), `soa.scenarios`, `soa.records`, `soa.journals` (writing
+records), `soa.plots`, `soa.motion` (simulation), `soa.collision` (convex shapes).
 `soa._c` is the whole C interface for ctypes.
 """
 
@@ -17,13 +19,16 @@ from __future__ import annotations
 import os as _os
 
 from . import _core, collision, constraints, convert, embedding, forms, grasp, motion, operators, records, scenarios
-from . import control, journals, plots, supervisor
+from . import control, definitions, files, graphs, journals, plots, spatial, supervisor
 from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, OutOfMemoryError, SingularError, SoaError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
 from .control import Control
+from .definitions import DHRow, Inertia, Joint, Link, ModelDefinition
 from .embedding import Embedding
+from .files import lint_urdf, lint_urdf_text
 from .frames import Wrench, pose
+from .graphs import Linkage
 from .grasp import Contact, Grasp
 from .journals import Journal
 from .model import Body, Frame, InverseKinematics, Model, OperationalSpace, Smoothed, Task, stock_models
@@ -44,5 +49,7 @@ __all__ = [
     "collision", "constraints", "convert", "embedding", "forms", "get_threads", "grasp", "identity", "motion", "operators", "pose",
     "records", "scenarios", "set_threads", "simulate", "simulate_closed", "simulate_grasp", "stock_models",
     "stock_scenarios", "sweep",
+    "DHRow", "Inertia", "Joint", "Link", "Linkage", "ModelDefinition", "definitions", "files",
+    "graphs", "lint_urdf", "lint_urdf_text", "spatial",
     "Control", "Journal", "Supervisor", "control", "journals", "plots", "supervisor",
 ]

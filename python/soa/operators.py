@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._call import Array, check, new_report, numbers, text, vector
+from ._callbacks import Carrier
 from ._errors import InputError, SoaError, error, status_name
 from ._own import C as _c
 from .frames import Axes, Wrench
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 Space = Literal["one", "joint", "link", "edge", "tip", "base"]
 SPACES: tuple[Space, ...] = ("one", "joint", "link", "edge", "tip", "base")
+Causality = Literal["memoryless", "causal", "anticausal", "mixed"]
+CAUSALITIES: tuple[Causality, ...] = ("memoryless", "causal", "anticausal", "mixed")
 _ROOM = 4000  # bytes for a message
 _lock = RLock()  # parts of expressions are counted without locks
 
@@ -72,7 +75,7 @@ def _space(space: str) -> int:
 
 
 def _space_name(number: int) -> str:
-    return SPACES[number]
+    return text(_c.soa_space_name(number))
 
 
 def _printed(function: Any, pointer: Any) -> str:
@@ -200,7 +203,7 @@ class Expr:
     @property
     def causality(self) -> str:
         """Which way information runs: "memoryless", "causal" (tips to base), "anticausal" or "mixed"."""
-        return ("memoryless", "causal", "anticausal", "mixed")[_c.soa_expr_causality(self._pointer)]
+        return CAUSALITIES[int(_c.soa_expr_causality(self._pointer))]
 
     @property
     def meaning(self) -> str:
@@ -300,6 +303,18 @@ class Expr:
         An operator is shown applied to T, f0 or a vector x of its space.
         """
         return Machine(model, tips)._explain(_applied(self, scalar=False))
+
+    def plan(self, model: Model, tips: Sequence[str | int] | None = None) -> Plan:
+        """The sweeps that compute it, for programs; `explain` prints them.
+
+        >>> import soa
+        >>> plan = soa.operators.form("FD3").plan(soa.Model.open("arm7"))
+        >>> plan.sweep_count, plan.recursion_count
+        (3, 4)
+        >>> plan.steps[0].left, plan.steps[0].right
+        ('P(k)', "M(k) + sum phi(k,c) P+(c) phi'(k,c)")
+        """
+        return Machine(model, tips)._planned(_applied(self, scalar=False))
 
     def count(
         self,
@@ -419,6 +434,37 @@ class AnyIdentity:
 
     def __repr__(self) -> str:
         return f"<soa.operators.AnyIdentity {self}>"
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One line of the recursions of a plan: `left` = `right`, for instance z(k) = z1(k) + sum psi(k,c) z(c).
+
+    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, which come first.
+    way: of its sweep: "causal" from tips to base, "anticausal" from base to tips, "memoryless" no loop, dense.
+    runs: of the step itself: along the tree one way or the other, or "memoryless", at each body.
+    space: that of the value.  recursion: whether it needs its own value at neighbouring bodies.
+    factor: the operator that is applied; "+" for a sum or a multiple.  remark: about the line, or empty.
+    """
+
+    sweep: int
+    way: Causality
+    runs: Causality
+    space: Space
+    recursion: bool
+    factor: str
+    left: str
+    right: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an expression is computed: its steps in order, and how many sweeps and recursions they make."""
+
+    sweep_count: int
+    recursion_count: int
+    steps: tuple[PlanStep, ...]
 
 
 @dataclass(frozen=True)
@@ -895,6 +941,20 @@ class Machine:
             self._zero_variables(expression)
             return _printed(_c.soa_plan_explain, self._plan(expression))
 
+    def _planned(self, expression: Expr) -> Plan:
+        steps: list[PlanStep] = []
+        carrier = Carrier()
+
+        def collect(_user: object, pointer: Any) -> None:
+            carrier.run(lambda: steps.append(_plan_step(pointer.contents)), None)
+
+        with _lock:
+            self._zero_variables(expression)
+            plan = self._plan(expression)
+            with carrier:
+                _c.soa_plan_visit_steps(plan, _c.soa_plan_step_fn(collect), None)
+            return Plan(_c.soa_plan_sweep_count(plan), _c.soa_plan_recursion_count(plan), tuple(steps))
+
     def _graph(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Any:
         from .model import _axes
 
@@ -953,6 +1013,21 @@ def _operations(graph: Any, body: int, part: int) -> Operations:
     count = _c.soa_count()
     check(_c.soa_scalar_graph_operations(graph, body, part, byref(count)))
     return Operations(count.additions, count.multiplications, count.divisions, count.sines)
+
+
+def _plan_step(step: Any) -> PlanStep:
+    right, _, remark = text(step.right).partition("  ")  # a remark follows after several spaces
+    return PlanStep(
+        step.sweep,
+        CAUSALITIES[step.way],
+        CAUSALITIES[step.runs],
+        SPACES[step.space],
+        bool(step.recursion),
+        text(step.factor),
+        text(step.left),
+        right,
+        remark.strip(),
+    )
 
 
 def _release_machine(pointer: Any, plans: dict[Expr, Any], _model: Model) -> None:
@@ -1143,6 +1218,8 @@ __all__ = [
     "Identity",
     "Machine",
     "Operations",
+    "Plan",
+    "PlanStep",
     "Trial",
     "form",
     "forms",
