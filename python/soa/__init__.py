@@ -17,7 +17,7 @@ import os as _os
 
 from . import _core, collision, constraints, convert, embedding, forms, grasp, motion, operators, records, scenarios
 from ._core import get_threads, set_threads
-from ._errors import ConvergenceError, FileError, InputError, OutOfMemoryError, SingularError, SoaError
+from ._errors import ConvergenceError, FileError, InputError, LoopWarning, OutOfMemoryError, SingularError, SoaError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
 from .embedding import Embedding
 from .frames import Wrench, pose
@@ -26,17 +26,20 @@ from .model import Body, Frame, InverseKinematics, Model, OperationalSpace, Smoo
 from .motion import simulate, simulate_closed, simulate_grasp
 from .operators import Expr, Machine, identity
 from .records import Record
-from .scenarios import Scenario, World, stock_scenarios, sweep
+from .scenarios import Scenario, ScenarioWarning, Sweep, World, resume, stock_scenarios, sweep
+from .worlds import Energy, Hold, Pull
 
 __version__: str = _core.version
 
 set_threads(max(1, len(_os.sched_getaffinity(0))))
 
 __all__ = [
-    "Body", "Constraints", "Contact", "ConvergenceError", "Disc", "Distance", "Embedding", "Expr", "FileError", "Frame",
-    "Grasp", "InputError", "InverseKinematics", "Loop", "Machine", "Model", "OperationalSpace", "OutOfMemoryError", "Plane",
-    "Ratio", "Record", "Rolling", "Scenario", "SingularError", "Smoothed", "SoaError", "Task", "Velocity", "World", "Wrench",
-    "collision", "constraints", "convert", "embedding", "forms", "get_threads", "grasp", "identity", "motion", "operators", "pose",
-    "records", "scenarios", "set_threads", "simulate", "simulate_closed", "simulate_grasp", "stock_models",
-    "stock_scenarios", "sweep",
+    "Body", "Constraints", "Contact", "ConvergenceError", "Disc", "Distance", "Embedding",
+    "Energy", "Expr", "FileError", "Frame", "Grasp", "Hold", "InputError", "InverseKinematics",
+    "Loop", "LoopWarning", "Machine", "Model", "OperationalSpace", "OutOfMemoryError", "Plane",
+    "Pull", "Ratio", "Record", "Rolling", "Scenario", "ScenarioWarning", "SingularError",
+    "Smoothed", "SoaError", "Sweep", "Task", "Velocity", "World", "Wrench", "collision",
+    "constraints", "convert", "embedding", "forms", "get_threads", "grasp", "identity", "motion",
+    "operators", "pose", "records", "resume", "scenarios", "set_threads", "simulate",
+    "simulate_closed", "simulate_grasp", "stock_models", "stock_scenarios", "sweep",
 ]

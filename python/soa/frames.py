@@ -9,9 +9,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c
-from ._call import Array
+from ._call import Array, vector
 
 Axes = Literal["world", "body"]
+_ROTATION_ERROR = 1e-6  # largest |R R' - 1| that counts as rounding; single precision has about 1e-7
+
+
+def _rotation(what: str, given: Array) -> Array:
+    """The matrix, which must be a rotation."""
+    if not np.isfinite(given).all():
+        raise ValueError(f"{what} has a number that is not finite: {given.tolist()}")
+    off = float(np.abs(given @ given.T - np.eye(3)).max())
+    if not off <= _ROTATION_ERROR:
+        raise ValueError(f"{what} is no rotation: R R' differs from the identity by {off:.2g}, expected at most "
+                         f"{_ROTATION_ERROR:g}; for the nearest rotation: U, _, V = numpy.linalg.svd(R); R = U @ V")
+    if np.linalg.det(given) < 0:
+        raise ValueError(f"{what} is a reflection (determinant -1), expected a rotation: its axes are left-handed")
+    return given
 
 
 def frame_struct(pose: ArrayLike | None) -> Any:
@@ -22,7 +36,9 @@ def frame_struct(pose: ArrayLike | None) -> Any:
         raise ValueError(f"a pose has shape {matrix.shape}, expected a homogeneous matrix, (4, 4)")
     if not np.allclose(matrix[3], [0, 0, 0, 1]):
         raise ValueError(f"the last row of a pose is {matrix[3]}, expected 0 0 0 1")
-    result.R[:] = matrix[:3, :3].ravel().tolist()
+    if not np.isfinite(matrix[:3, 3]).all():
+        raise ValueError(f"the position of a pose is {matrix[:3, 3]}, expected finite numbers, m")
+    result.R[:] = _rotation("the upper left 3 x 3 part of a pose", matrix[:3, :3]).ravel().tolist()
     result.p[:] = matrix[:3, 3].tolist()
     return result
 
@@ -38,17 +54,26 @@ def frame_matrix(frame: Any) -> Array:
 def pose(position: ArrayLike = (0.0, 0.0, 0.0), rpy: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Array:
     """A pose as a 4 x 4 matrix from a position (m) and roll, pitch, yaw (rad, fixed axes) or a 3 x 3 rotation.
 
+    A rotation that is none (to 1e-6) is refused with a ValueError.
+
     >>> import soa
     >>> float(soa.pose([0, 0, 1])[2, 3])
     1.0
     """
     if rpy is not None and rotation is not None:
         raise ValueError("give rpy or rotation, not both")
-    x, y, z = (float(number) for number in np.asarray(position, dtype=np.float64))
-    roll, pitch, yaw = (0.0, 0.0, 0.0) if rpy is None else (float(n) for n in np.asarray(rpy, dtype=np.float64))
-    matrix = frame_matrix(_c.soa_frame_from_rpy(roll, pitch, yaw, x, y, z))
+    place = vector("position", position, 3)
+    angles = vector("rpy", np.zeros(3) if rpy is None else rpy, 3)
+    assert place is not None and angles is not None
+    for name, array in (("position", place), ("rpy", angles)):
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} is {array}, expected finite numbers")
+    matrix = frame_matrix(_c.soa_frame_from_rpy(*angles.tolist(), *place.tolist()))
     if rotation is not None:
-        matrix[:3, :3] = np.asarray(rotation, dtype=np.float64)
+        turn = np.asarray(rotation, dtype=np.float64)
+        if turn.shape != (3, 3):
+            raise ValueError(f"rotation has shape {turn.shape}, expected (3, 3)")
+        matrix[:3, :3] = _rotation("rotation", turn)
     return matrix
 
 

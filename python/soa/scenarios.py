@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import math
+import operator
 import os
 import re
 import sys
@@ -22,7 +23,7 @@ import numpy as np
 from . import _c
 from ._call import Array, check, new_report, text
 from ._callbacks import Carrier
-from ._errors import SoaError
+from ._errors import InputError, SoaError, error
 from ._summary import summary_dict
 from .records import Record, _Log, optional
 from .worlds import Controller, World, _free_world, start_world
@@ -53,7 +54,11 @@ class Scenario:
         """A scenario file, else a shipped scenario of that name."""
         struct = _c.soa_scenario()
         report = new_report()
-        check(_c.soa_scenario_open(os.fsencode(spec), byref(struct), byref(report)), report)
+        status = _c.soa_scenario_open(os.fsencode(spec), byref(struct), byref(report))
+        if status in (_c.SOA_E_NAME, _c.SOA_E_FILE) and not os.path.exists(spec):
+            raise error(status, f"{text(report.text)} (files: in {os.getcwd()}; soa.stock_scenarios() lists the shipped ones: "
+                                f"{', '.join(stock_scenarios())})")
+        check(status, report)
         return cls(struct)
 
     @classmethod
@@ -65,6 +70,9 @@ class Scenario:
     def from_dict(cls, document: Mapping[str, Any], name: str = "(dict)") -> Scenario:
         """A scenario from a dict with the keys of scenario files. NumPy arrays and numbers may be in it.
 
+        What cannot be used is an `InputError` (a ValueError) that names the key. Lines in messages are those of
+        `Scenario.yaml`, the dict written as a text.
+
         >>> import soa.scenarios
         >>> scenario = soa.scenarios.Scenario.from_dict({
         ...     "name": "drop", "duration": 0.2,
@@ -73,6 +81,7 @@ class Scenario:
         >>> bool(abs(z[-1] + 9.81 * 0.2**2 / 2) < 1e-9)
         True
         """
+        _check_values(document, "")
         copy = json.loads(_json(document))
         return cls._parse(_json(document), name, copy)
 
@@ -81,7 +90,13 @@ class Scenario:
         struct = _c.soa_scenario()
         report = new_report()
         data = source.encode()
-        check(_c.soa_scenario_parse(data, len(data), os.fsencode(name), byref(struct), byref(report)), report)
+        status = _c.soa_scenario_parse(data, len(data), os.fsencode(name), byref(struct), byref(report))
+        if status != _c.SOA_OK and document is not None:
+            said = text(report.text) + _line_of(source, report.line)
+            if status == _c.SOA_E_FORMAT:  # of a dict, not of a file
+                raise InputError(said, "SOA_E_FORMAT", -1, report.line)
+            raise error(status, said, report.body, report.line)
+        check(status, report)
         return cls(struct, document)
 
     # --- what is in it ------------------------------------------------------------------------------------------------
@@ -148,6 +163,7 @@ class Scenario:
         source = None if self._document is not None else _replace_lines(self.yaml, overrides)
         if source is not None:
             return Scenario._parse(source, self.file, None)
+        _check_values(overrides, "")
         document = self.to_dict()
         _merge(document, json.loads(_json(overrides)))
         return Scenario._parse(_json(document), self.file, document)
@@ -186,8 +202,12 @@ class Scenario:
         until: stops at this time, s. seed: another seed. case: a case of the sweep. controller: see `World`.
         overrides: see `with_values`.
 
-        If the run fails, the exception has the record as far as it goes as its attribute `record`. Ctrl-C stops at the
-        next tick. A journal with a name is kept in both cases, and `resume` goes on with it.
+        If the run fails, or the controller or progress raises, the exception has the record as far as it goes as its
+        attribute `record` (None if it did not get through the first tick). Ctrl-C stops at the next tick. A journal with
+        a name is kept in all cases, and `resume` goes on with it, unless a Python controller was at work.
+
+        Samples are taken at the start and then every `recording: rate` seconds, in whole ticks; the end of the run is
+        no sample of its own. `tau` of a sample is what the motors did in the tick that ends there: 0 in the first.
         """
         scenario = self.with_values(**overrides)
         if seed is not None:
@@ -242,28 +262,36 @@ def _record(world: World, journal: Any, path: str, keep: object, end: float,
             progress: bool | Progress | None) -> Record:
     """Runs the world to its end and closes the journal."""
     function = _bar(end) if progress is True else progress or None
-    fault: SoaError | None = None
+    fault: BaseException | None = None
     stopped = False
     try:
         stopped = world._run(journal, end, function)
-    except SoaError as failed:
+    except BaseException as failed:  # also Ctrl-C
         fault = failed
-    except BaseException:
-        _c.soa_journal_abandon(journal, None)
-        raise
-    why = str(fault) if fault is not None else "stopped by progress" if stopped else None
+    why = "stopped by progress" if stopped else None
+    if fault is not None:
+        why = str(fault) if isinstance(fault, SoaError) else f"{type(fault).__name__}: {fault}".rstrip(": ")
     report = new_report()
     close = _c.soa_journal_abandon if why is not None else _c.soa_journal_close
     status = close(journal, byref(report))
     if fault is not None:
-        with contextlib.suppress(SoaError):
-            setattr(fault, "record", Record._of_run(path, keep, world._summary(why)))
+        _attach(fault, world, path, keep, why)
         raise fault
     check(status, report, path)
     summary = world._summary(why)
     for one in summary.get("warnings", []):
         warnings.warn(f"{one['code']}: {one['name']}: {one['value']}; {one['remedy']}", ScenarioWarning, stacklevel=3)
     return Record._of_run(path, keep, summary)
+
+
+def _attach(fault: BaseException, world: World, path: str, keep: object, why: str | None) -> None:
+    """Gives an exception its attribute `record`."""
+    record = None
+    if os.path.exists(path):  # not before the first tick has ended
+        with contextlib.suppress(SoaError):
+            record = Record._of_run(path, keep, world._summary(why))
+    with contextlib.suppress(AttributeError):  # of exceptions with __slots__
+        setattr(fault, "record", record)
 
 
 def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *,
@@ -335,6 +363,31 @@ def stock_scenarios() -> list[str]:
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
+def _check_values(value: object, place: str) -> None:
+    """Refuses what a scenario cannot hold, with its place in the dict."""
+    what = place or "the scenario"
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if not isinstance(key, str):
+                raise InputError(f"{what}: the key {key!r} is a {type(key).__name__}, expected a str", "SOA_E_FORMAT")
+            _check_values(one, f"{place}.{key}" if place else key)
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        for index, one in enumerate(value):
+            _check_values(one, f"{place}[{index}]")
+    elif isinstance(value, float | np.floating) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        if not math.isfinite(float(value)):
+            raise InputError(f"{what} is {value}: all numbers must be finite", "SOA_E_NOT_FINITE")
+    elif value is not None and not isinstance(value, str | bool | int | np.generic | np.ndarray | os.PathLike):
+        raise TypeError(f"{what}: a scenario cannot hold a {type(value).__name__}, expected a number, a text, a list or "
+                        "a dict")
+
+
+def _line_of(source: str, line: int) -> str:
+    """A line of the text that a dict became."""
+    lines = source.splitlines()
+    return f"; line {line} of the dict as a text: {lines[line - 1].strip()}" if 0 < line <= len(lines) else ""
+
+
 def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
@@ -464,6 +517,10 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     >>> soa.scenarios.sweep(soa.scenarios.Scenario.from_dict(drop), cases=3)["ball.mass_scale"].shape
     (3,)
     """
+    if operator.index(cases) < 1:
+        raise InputError(f"sweep: cases is {cases}, expected 1 or more")
+    if operator.index(threads) < 0:
+        raise InputError(f"sweep: threads is {threads}, expected 0 (all) or more")
     given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
     if seed is not None:
         given = given._copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import weakref
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
+from ._errors import InputError
 from ._summary import summary_dict
 from .frames import frame_matrix
 from .model import Model
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 Controller = Callable[[float, Array, Array], "ArrayLike | None"]
+_SAME_TICK = 1e-6  # part of a tick by which times of the same tick may differ; soai_last_tick has the same
 _CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception says what happened
 
 
@@ -47,9 +50,16 @@ class Touch:
 
 @dataclass(frozen=True)
 class Energy:
-    """Energies (J) and works since the start (J); from `World.energy`.
+    """Energies (J) and works since the start (J); from `World.energy`. Signs are those of `World.summary`.
 
-    `error_rel` is the largest error of the balance over the largest energy in play.
+    `kinetic`, `potential` (gravity and springs) and `stored` (springs of contacts) are there now. `supplied` (by motors),
+    `contact` and `disturbance` (disturbances, pulls and holds) are works done on the machine; `viscous`, `coulomb`
+    (friction of joints) and `stops` are losses, positive where energy goes. So
+
+        kinetic + potential = at the start + supplied + contact + disturbance - viscous - coulomb - stops
+
+    `error_rel` is the largest error of this balance so far over the largest energy or work in play. `contact` includes
+    what contacts store: their loss is `-contact - stored`.
     """
 
     kinetic: float
@@ -68,11 +78,12 @@ class Energy:
 class Pull:
     """A force on a body, and a damped spring from a point of it to a point in the world, for `World.set_pulls`.
 
-    `at`: the point in the body's axes, m. `force`: N, world axes. `to`: the spring's other end; `most`: bound, N, 0:
-    none.
+    `body`: number of the body (`Body.number`) or name of a frame on it. `at`: the point in the body's axes, m. `force`:
+    N, world axes. `to`: the spring's other end, m, world axes. `stiffness`, N/m, and `damping`, N s/m, of the spring;
+    `most`: bound of its force, N, 0: none.
     """
 
-    body: int
+    body: int | str
     at: ArrayLike = (0.0, 0.0, 0.0)
     force: ArrayLike = (0.0, 0.0, 0.0)
     to: ArrayLike = (0.0, 0.0, 0.0)
@@ -83,9 +94,13 @@ class Pull:
 
 @dataclass(frozen=True)
 class Hold:
-    """A damped spring at velocity coordinate `v` of a joint, to position `to` (rad or m), for `World.set_pulls`."""
+    """A damped spring at one coordinate of a joint, to position `to` (rad or m), for `World.set_pulls`.
 
-    v: int
+    `v`: number of the velocity coordinate, or name of a joint with one. `stiffness`, `damping`: N m/rad and N m s/rad, or
+    N/m and N s/m; `most`: bound, N m or N, 0: none.
+    """
+
+    v: int | str
     to: float
     stiffness: float
     damping: float = 0.0
@@ -100,6 +115,13 @@ class WorldShape:
     group: str
     body: int
     pose: Array
+
+
+def _check_gains(what: str, given: Pull | Hold) -> None:
+    for name in ("stiffness", "damping", "most"):
+        value = getattr(given, name)
+        if not 0 <= value < math.inf:
+            raise InputError(f"{name} of {what} is {value}, expected a finite number, 0 or more")
 
 
 def _free_world(pointer: Any, *keep: object) -> None:
@@ -117,6 +139,8 @@ def start_world(scenario: Any, *keep: object) -> Any:
 
 class World:
     """A scenario that moves: all parts as one model, contacts, sensors, supervisor and control laws.
+
+    Units are SI; q and v are those of `World.model`.
 
     >>> import soa.scenarios
     >>> world = soa.scenarios.World("slope")
@@ -164,17 +188,42 @@ class World:
     # --- motion -------------------------------------------------------------------------------------------------------
 
     def step(self, ticks: int = 1) -> None:
-        """Goes on by one tick, or several. A tick that fails leaves the world within it: only `restore` helps then."""
-        for _ in range(ticks):
+        """Goes on by one tick, or several. A tick that fails leaves the world within it: only `restore` helps then.
+
+        >>> import soa.scenarios
+        >>> world = soa.scenarios.World("slope")
+        >>> world.step(3)
+        >>> round(world.t / world.tick_length)
+        3
+        """
+        count = operator.index(ticks)
+        if count < 0:
+            raise InputError(f"ticks is {count}, expected 0 or more: time does not go back; World.restore goes back to a "
+                             "state of World.save")
+        for _ in range(count):
             report = new_report()
             with self._carrier:
                 status = _c.soa_world_tick(self._pointer, byref(report))
             check(status, report, f"t = {self.t:g} s")
 
     def run_until(self, t: float, progress: Callable[[World], object] | None = None) -> None:
-        """Goes on until time t, s. progress: called after every tick; an answer that is true stops there."""
+        """Goes on until time t, s. progress: called after every tick; an answer that is true stops there.
+
+        Ticks are not divided: it stops at the last tick that is not later than t, so that `World.t` is up to one
+        `tick_length` less than t where t lies between ticks. (A tick that is later by a millionth of a tick counts as
+        not later: 0.3 is 3 ticks of 0.1.) A t before the present tick is refused.
+
+        >>> import soa.scenarios
+        >>> world = soa.scenarios.World("slope")
+        >>> world.run_until(2.5 * world.tick_length)
+        >>> round(world.t / world.tick_length, 9)
+        2.0
+        """
         if not math.isfinite(t):
             raise ValueError(f"t is {t}, expected a time in s")
+        if t < self.t - _SAME_TICK * self.tick_length:
+            raise InputError(f"t is {t:.12g} s, but the world is at {self.t:.12g} s already: time does not go back; "
+                             "World.restore goes back to a state of World.save")
         if t > self.t:
             self._run(None, t, progress)
 
@@ -199,14 +248,21 @@ class World:
         return stopped
 
     def save(self) -> bytes:
-        """The state, all that changes. `restore` continues from it to the same bits."""
+        """The state, all that changes. `restore` continues from it to the same bits.
+
+        Not in it: the pulls and holds of `set_pulls`, and what a Python controller remembers. Set them again after
+        `restore`, which leaves those in place that are set now.
+        """
         size = _c.soa_world_state_size(self._pointer)
         memory = create_string_buffer(size)
         _c.soa_world_save_state(self._pointer, memory)
         return memory.raw
 
     def restore(self, state: bytes) -> None:
-        """Goes back to a state of `save`, of a world of the same scenario, models and version."""
+        """Goes back to a state of `save`, of a world of the same scenario, models and version.
+
+        Pulls and holds stay as they are now: `set_pulls` those of then, or none.
+        """
         check(_c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state)), None, "restore")
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
@@ -216,19 +272,59 @@ class World:
         check(_c.soa_world_set_state(self._pointer, numbers(qv), numbers(vv), byref(report)), report, "set_state")
 
     def set_pulls(self, pulls: Sequence[Pull] = (), holds: Sequence[Hold] = ()) -> None:
-        """Forces and springs that act in all coming ticks; they replace those there were. At most 16 of each."""
+        """Forces and springs that act in all coming ticks; they replace those there were. At most 16 of each.
+
+        None given: lets go. They are not part of the state that `save` returns. Their work is the energy balance's
+        `disturbance`.
+        """
+        for what, count in (("pulls", len(pulls)), ("holds", len(holds))):
+            if count > _c.SOA_WORLD_PULLS:
+                raise InputError(f"set_pulls: there are {count} {what}, expected {_c.SOA_WORLD_PULLS} at most")
         array = (_c.soa_world_pull * max(1, len(pulls)))()
-        for slot, pull in zip(array, pulls):
-            slot.body, slot.stiffness, slot.damping, slot.most = pull.body, pull.stiffness, pull.damping, pull.most
+        for index, (slot, pull) in enumerate(zip(array, pulls)):
+            _check_gains(f"pull {index}", pull)
+            slot.body = self._pulled_body(index, pull.body)
+            slot.stiffness, slot.damping, slot.most = pull.stiffness, pull.damping, pull.most
             for name, given in (("at", pull.at), ("force", pull.force), ("to", pull.to)):
-                value = vector(f"{name} of a pull", given, 3)
+                value = vector(f"{name} of pull {index}", given, 3)
                 assert value is not None
+                if not np.isfinite(value).all():
+                    raise InputError(f"{name} of pull {index} is {value}, expected finite numbers")
                 getattr(slot, name)[:] = value.tolist()
         springs = (_c.soa_world_hold * max(1, len(holds)))()
-        for slot, hold in zip(springs, holds):
-            slot.v, slot.to, slot.stiffness, slot.damping, slot.most = (hold.v, hold.to, hold.stiffness, hold.damping,
-                                                                        hold.most)
+        for index, (slot, hold) in enumerate(zip(springs, holds)):
+            _check_gains(f"hold {index}", hold)
+            if not math.isfinite(hold.to):
+                raise InputError(f"to of hold {index} is {hold.to}, expected a finite number")
+            slot.v = self._held_coordinate(index, hold.v)
+            slot.to, slot.stiffness, slot.damping, slot.most = hold.to, hold.stiffness, hold.damping, hold.most
         check(_c.soa_world_set_pulls(self._pointer, array, len(pulls), springs, len(holds)), None, "set_pulls")
+
+    def _pulled_body(self, index: int, body: int | str) -> int:
+        model = self.model
+        number = model.frame(body).body if isinstance(body, str) else operator.index(body)
+        if not 1 <= number <= model.body_count:
+            shown = f"frame '{body}', which is fixed to the world" if isinstance(body, str) else str(body)
+            raise InputError(f"body of pull {index} is {shown}, expected a moving body, 1 to {model.body_count}, or the name "
+                             "of a frame on one (World.model.bodies, World.model.frame_names)")
+        return number
+
+    def _held_coordinate(self, index: int, v: int | str) -> int:
+        model = self.model
+        if isinstance(v, str):
+            joint = model.joint(v)
+        else:
+            number = operator.index(v)
+            if not 0 <= number < model.nv:
+                raise InputError(f"v of hold {index} is {number}, expected a velocity coordinate, 0 to {model.nv - 1}, or the "
+                                 "name of a joint (World.model.joint_names)")
+            joint = next(body for body in model.bodies if body.v.start <= number < body.v.stop)
+        count = joint.v.stop - joint.v.start
+        if joint.q.stop - joint.q.start != count or (isinstance(v, str) and count != 1):
+            raise InputError(f"v of hold {index} is {v!r}, at the {joint.type} joint '{joint.joint}': expected a coordinate "
+                             "whose position is one number, not part of a free or spherical joint; of joints with several "
+                             "give the number")
+        return joint.v.start if isinstance(v, str) else operator.index(v)
 
     # --- what is there now --------------------------------------------------------------------------------------------
 
@@ -278,7 +374,7 @@ class World:
 
     @property
     def tau(self) -> Array:
-        """What the motors did in the last tick, N m and N, shape (nv,)."""
+        """What the motors did in the last tick, the one that ended at `t`, N m and N, shape (nv,); before the first: 0."""
         return copied(_c.soa_world_tau(self._pointer), self.nv)
 
     @property
@@ -337,9 +433,9 @@ class World:
 
     @property
     def energy(self) -> Energy:
-        """Energies, and works since the start."""
+        """Energies, and works since the start; signs as in `summary`."""
         s = self._summarise()
-        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, s.rubbed, s.stopped, s.contact,
+        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, 0 - s.rubbed, 0 - s.stopped, s.contact,
                       s.disturbed, s.energy_error_rel)
 
     @property
