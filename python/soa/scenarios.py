@@ -23,7 +23,7 @@ import numpy as np
 from . import _c
 from ._call import Array, check, new_report, text
 from ._callbacks import Carrier
-from ._errors import InputError, SoaError, error
+from ._errors import FileError, InputError, SoaError, error
 from ._summary import summary_dict
 from .records import Record, _Log, optional
 from .worlds import Controller, World, _free_world, start_world
@@ -203,8 +203,8 @@ class Scenario:
         overrides: see `with_values`.
 
         If the run fails, or the controller or progress raises, the exception has the record as far as it goes as its
-        attribute `record` (None if it did not get through the first tick). Ctrl-C stops at the next tick. A journal with
-        a name is kept in all cases, and `resume` goes on with it, unless a Python controller was at work.
+        attribute `record` (None if it could not be written). Ctrl-C stops at the next tick. A journal with
+        a name is kept in all cases, and `resume` goes on with it.
 
         Samples are taken at the start and then every `recording: rate` seconds, in whole ticks; the end of the run is
         no sample of its own. `tau` of a sample is what the motors did in the tick that ends there: 0 in the first.
@@ -295,17 +295,38 @@ def _attach(fault: BaseException, world: World, path: str, keep: object, why: st
 
 
 def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *,
-           until: float | None = None) -> Record:
-    """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not."""
+           until: float | None = None, controller: Controller | None = None) -> Record:
+    """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not.
+
+    controller: that of the run, if it had one; what the function remembers is not in the journal, so that the same bits
+    need a function that remembers nothing.
+    """
     given = None if until is None else _end(until)
+    had = _was_external(os.fspath(path))
+    if had != (controller is not None):
+        raise InputError(f"{path}: the run had {'a' if had else 'no'} controller in Python, expected "
+                         + ("controller=..., the same function" if had else "no controller here either"))
     struct = _c.soa_scenario()
     pointer, journal = POINTER(_c.soa_world)(), POINTER(_c.soa_journal)()
     report = new_report()
     check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
-    weakref.finalize(world, _free_world, pointer, world._scenario)
+    if controller is not None:
+        world._set_controller(controller)
+    weakref.finalize(world, _free_world, pointer, world._scenario, world._controller)
     return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
+
+
+def _was_external(path: str) -> bool:
+    """Whether the run of a journal was controlled by a function of its caller."""
+    log = _Log(path)
+    struct = _c.soa_scenario()
+    report = new_report()
+    check(_c.soa_scenario_from_log(log.pointer, os.fsencode(path), byref(struct), byref(report)), report)
+    external = bool(struct.control.external)
+    _c.soa_scenario_free(byref(struct))
+    return external
 
 
 def _bar(end: float) -> Progress:
@@ -335,12 +356,16 @@ def summary_of_log(log: _Log) -> dict[str, Any]:
     name = os.fsencode(log.path)
     check(_c.soa_scenario_from_log(log.pointer, name, byref(struct), byref(report)), report)
     scenario = Scenario(struct)
+    blob = log.checkpoint()
+    if blob is None:
+        raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
     pointer = start_world(struct)
     try:
-        blob = log.checkpoint()
-        if blob is None:
-            raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
-        check(_c.soa_world_restore_state(pointer, blob[1], len(blob[1])), None, log.path)
+        status = _c.soa_world_restore_state(pointer, blob[1], len(blob[1]))
+        if status == _c.SOA_E_FORMAT:
+            raise FileError(f"{log.path}: the figures at t = {blob[0]:g} s are of another version of the scenario, its models "
+                            "or this package; the samples can be read", "SOA_E_FORMAT")
+        check(status, None, log.path)
         summary = _c.soa_world_summary()
         check(_c.soa_world_summarise(pointer, byref(summary)))
         fault = None if log.info().complete else "the run was not finished"
