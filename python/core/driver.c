@@ -225,10 +225,17 @@ static bool read_wrench(const tree *self, PyObject *given, soa_wrench *wrench) {
         good = wrench->frame >= 0 && read_axes(axes, &wrench->axes);
     }
     if (good) {
-        numbers = PyArray_FROMANY(value, NPY_DOUBLE, 1, 1, NPY_ARRAY_CARRAY_RO);
+        numbers = PyArray_FROMANY(value, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
         good = numbers != NULL;
     }
-    if (good && PyArray_SIZE((PyArrayObject *)numbers) != 6) {
+    if (good && PyArray_NDIM((PyArrayObject *)numbers) == 2) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a wrench has two dimensions, expected 6 numbers, the same for all states; "
+                        "for one in each state give tau + jacobian_transpose_mul(q, frame, f)");
+        good = false;
+    }
+    if (good && (PyArray_NDIM((PyArrayObject *)numbers) != 1 ||
+                 PyArray_SIZE((PyArrayObject *)numbers) != 6)) {
         PyErr_Format(PyExc_ValueError, "a wrench has %zd numbers, expected 6: moment, force",
                      (Py_ssize_t)PyArray_SIZE((PyArrayObject *)numbers));
         good = false;

@@ -20,7 +20,7 @@ from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, LoopWarning, OutOfMemoryError, SingularError, SoaError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
 from .embedding import Embedding
-from .frames import Wrench, pose
+from .frames import Wrench, pose, quaternion
 from .grasp import Contact, Grasp
 from .model import Body, Frame, InverseKinematics, Model, OperationalSpace, Smoothed, Task, stock_models
 from .motion import simulate, simulate_closed, simulate_grasp
@@ -40,6 +40,6 @@ __all__ = [
     "Pull", "Ratio", "Record", "Rolling", "Scenario", "ScenarioWarning", "SingularError",
     "Smoothed", "SoaError", "Sweep", "Task", "Velocity", "World", "Wrench", "collision",
     "constraints", "convert", "embedding", "forms", "get_threads", "grasp", "identity", "motion",
-    "operators", "pose", "records", "resume", "scenarios", "set_threads", "simulate",
+    "operators", "pose", "quaternion", "records", "resume", "scenarios", "set_threads", "simulate",
     "simulate_closed", "simulate_grasp", "stock_models", "stock_scenarios", "sweep",
 ]

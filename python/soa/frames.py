@@ -51,17 +51,62 @@ def frame_matrix(frame: Any) -> Array:
     return matrix
 
 
-def pose(position: ArrayLike = (0.0, 0.0, 0.0), rpy: ArrayLike | None = None, rotation: ArrayLike | None = None) -> Array:
-    """A pose as a 4 x 4 matrix from a position (m) and roll, pitch, yaw (rad, fixed axes) or a 3 x 3 rotation.
+def quaternion(rotation: ArrayLike) -> Array:
+    """The unit quaternion w x y z, w >= 0, of a 3 x 3 rotation or of that of a 4 x 4 pose: as free joints have it in q.
 
-    A rotation that is none (to 1e-6) is refused with a ValueError.
+    >>> import numpy as np, soa
+    >>> soa.quaternion(np.eye(3)).tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    >>> body = soa.Model.open("satellite")
+    >>> place, q = soa.pose([1, 2, 3], rpy=[0.1, 0.2, 0.3]), body.neutral()
+    >>> q[:3], q[3:7] = place[:3, 3], soa.quaternion(place)
+    >>> np.allclose(body.pose(q, body.body(1).link), place)
+    True
+    """
+    given = np.asarray(rotation, dtype=np.float64)
+    if given.shape not in ((3, 3), (4, 4)):
+        raise ValueError(f"rotation has shape {given.shape}, expected (3, 3), or (4, 4) for a pose")
+    R = _rotation("rotation", given[:3, :3])
+    # 4 q q' from the entries of R: its largest column is the quaternion times its largest component
+    xx, yy, zz = np.diagonal(R)
+    K = np.array([[1 + xx + yy + zz, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
+                  [R[2, 1] - R[1, 2], 1 + xx - yy - zz, R[0, 1] + R[1, 0], R[0, 2] + R[2, 0]],
+                  [R[0, 2] - R[2, 0], R[0, 1] + R[1, 0], 1 - xx + yy - zz, R[1, 2] + R[2, 1]],
+                  [R[1, 0] - R[0, 1], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], 1 - xx - yy + zz]])
+    q: Array = K[:, int(np.argmax(np.diagonal(K)))]
+    q = q / np.linalg.norm(q)
+    return -q if q[0] < 0 else q + 0.0
+
+
+def _rotation_of(given: ArrayLike) -> Array:
+    """The rotation of a quaternion w x y z."""
+    four = vector("quaternion", given, 4)
+    assert four is not None
+    off = float(abs(np.linalg.norm(four) - 1))
+    if not off <= _ROTATION_ERROR:
+        raise ValueError(f"quaternion is {four}, of length {np.linalg.norm(four):.9g}, expected w x y z of length 1 to "
+                         f"{_ROTATION_ERROR:g}")
+    w, x, y, z = (four / np.linalg.norm(four)).tolist()
+    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+
+
+def pose(position: ArrayLike = (0.0, 0.0, 0.0), rpy: ArrayLike | None = None, rotation: ArrayLike | None = None,
+         quaternion: ArrayLike | None = None) -> Array:
+    """A pose as a 4 x 4 matrix from a position (m) and one of: roll, pitch, yaw (rad, fixed axes), a 3 x 3 rotation, a
+    quaternion w x y z.
+
+    A rotation or quaternion that is none (to 1e-6) is refused with a ValueError.
 
     >>> import soa
     >>> float(soa.pose([0, 0, 1])[2, 3])
     1.0
+    >>> soa.pose(quaternion=[0, 0, 0, 1])[:3, :3].tolist()   # half a turn about z
+    [[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    if rpy is not None and rotation is not None:
-        raise ValueError("give rpy or rotation, not both")
+    if sum(given is not None for given in (rpy, rotation, quaternion)) > 1:
+        raise ValueError("give one of rpy, rotation and quaternion")
     place = vector("position", position, 3)
     angles = vector("rpy", np.zeros(3) if rpy is None else rpy, 3)
     assert place is not None and angles is not None
@@ -74,6 +119,8 @@ def pose(position: ArrayLike = (0.0, 0.0, 0.0), rpy: ArrayLike | None = None, ro
         if turn.shape != (3, 3):
             raise ValueError(f"rotation has shape {turn.shape}, expected (3, 3)")
         matrix[:3, :3] = _rotation("rotation", turn)
+    if quaternion is not None:
+        matrix[:3, :3] = _rotation_of(quaternion)
     return matrix
 
 

@@ -399,24 +399,30 @@ class Model(_core.Tree):
         _c.soa_q_neutral(self._pointer, numbers(q))
         return q
 
-    def random(self, rng: np.random.Generator | None = None) -> Array:
-        """A random configuration: within limits where a joint has them, otherwise angles up to pi and lengths up to 1 m.
+    def random(self, rng: np.random.Generator | None = None, count: int | None = None) -> Array:
+        """A random configuration, (nq,), or `count` of them, (count, nq): within limits where a joint has them, otherwise
+        angles up to pi and lengths up to 1 m.
 
         >>> import numpy as np, soa
-        >>> soa.Model.open("arm7").random(np.random.default_rng(1)).shape
-        (7,)
+        >>> rng = np.random.default_rng(1)
+        >>> arm = soa.Model.open("arm7")
+        >>> arm.random(rng).shape, arm.random(rng, 100).shape
+        ((7,), (100, 7))
         """
         rng = rng or np.random.default_rng()
+        if count is not None and count < 0:
+            raise InputError(f"random: count is {count}, expected 0 or more")
         low, high = self.lower, self.upper
-        step = np.zeros(self.nv)
+        shape = () if count is None else (count,)
+        step = np.zeros((*shape, self.nv))
         for body in self.bodies:
             size = body.v.stop - body.v.start
             reach = 1.0 if body.type == "prismatic" else np.pi
             if size == 1 and np.isfinite(low[body.v]).all() and np.isfinite(high[body.v]).all():
-                step[body.v] = rng.uniform(low[body.v], high[body.v])
+                step[..., body.v] = rng.uniform(low[body.v], high[body.v], (*shape, size))
             else:
-                step[body.v] = rng.uniform(-reach, reach, size)
-        return self.integrate(self.neutral(), step, 1.0)
+                step[..., body.v] = rng.uniform(-reach, reach, (*shape, size))
+        return self.integrate(np.broadcast_to(self.neutral(), (*shape, self.nq)), step, 1.0)
 
     @property
     def constraints(self) -> Constraints:

@@ -28,7 +28,7 @@ _CONTACT_EVENTS = ("holds", "breaks", "slips", "tips")
 METHODS = ("auto", "kkt", "forces", "null_space")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Motion:
     """A motion: N samples. Energies in J; works since the start.
 
@@ -47,8 +47,12 @@ class Motion:
     balance: Array
     result: dict[str, Any]
 
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
+        return f"<soa.{type(self).__name__}: {len(self.t)} samples, {span}, nq {self.q.shape[1]}, nv {self.v.shape[1]}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ClosedMotion(Motion):
     """A motion with constraints; largest errors of them after projection, m or rad (`rate_error`: per s), (N,) each."""
 
@@ -75,7 +79,7 @@ class GraspEvent:
     v: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraspMotion(ClosedMotion):
     """A motion of a grasp. `forces`: for each sample the contact wrenches, (contacts that are on, 6), moment first.
 

@@ -25,8 +25,9 @@ from ._call import Array, check, new_report, text
 from ._callbacks import Carrier
 from ._errors import FileError, InputError, SoaError, error
 from ._summary import summary_dict
+from .model import Model
 from .records import Record, _Log, optional
-from .worlds import Controller, World, _free_world, start_world
+from .worlds import Controller, ScenarioWarning, World, _free_world, start_world, warning_text
 
 Progress = Callable[[World], object]
 
@@ -235,10 +236,6 @@ class Scenario:
         return f"<soa.Scenario '{self.name}': {self._struct.part_count} parts, {self.duration:g} s>"
 
 
-class ScenarioWarning(UserWarning):
-    """A warning of a run; all of them are in `record.summary["warnings"]`, and in docs/worlds.md."""
-
-
 def _free_scenario(struct: Any, keep: object) -> None:
     """Frees a scenario; what it shares lives until then because it is an argument."""
     _c.soa_scenario_free(byref(struct))
@@ -280,7 +277,7 @@ def _record(world: World, journal: Any, path: str, keep: object, end: float,
     check(status, report, path)
     summary = world._summary(why)
     for one in summary.get("warnings", []):
-        warnings.warn(f"{one['code']}: {one['name']}: {one['value']}; {one['remedy']}", ScenarioWarning, stacklevel=3)
+        warnings.warn(warning_text(**one), ScenarioWarning, stacklevel=3)
     return Record._of_run(path, keep, summary)
 
 
@@ -312,6 +309,7 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
+    world._warned = 0
     if controller is not None:
         world._set_controller(controller)
     weakref.finalize(world, _free_world, pointer, world._scenario, world._controller)
@@ -403,6 +401,9 @@ def _check_values(value: object, place: str) -> None:
         if not math.isfinite(float(value)):
             raise InputError(f"{what} is {value}: all numbers must be finite", "SOA_E_NOT_FINITE")
     elif value is not None and not isinstance(value, str | bool | int | np.generic | np.ndarray | os.PathLike):
+        if isinstance(value, Model):
+            raise TypeError(f"{what} is the Model '{value.name}', expected its file or name: give "
+                            + (repr(value.spec) if value.spec else "the path of a file that Model.save wrote"))
         raise TypeError(f"{what}: a scenario cannot hold a {type(value).__name__}, expected a number, a text, a list or "
                         "a dict")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import operator
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, memmove, sizeof
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
 from ._errors import InputError
-from ._summary import summary_dict
+from ._summary import number, summary_dict
+from .collision import Shape
 from .frames import frame_matrix
 from .model import Model
 from .records import Event
@@ -109,12 +111,25 @@ class Hold:
 
 @dataclass(frozen=True)
 class WorldShape:
-    """A shape in a world, on a body (0: the world) at a pose in the body's frame."""
+    """A shape in a world, on a body (0: the world) at a pose in the body's frame; `shape` is for `soa.collision`.
+
+    With `B = world.model.pose(q, link)` of the body's link (the identity for body 0) it is at `B @ pose` in the world.
+    """
 
     name: str
     group: str
     body: int
     pose: Array
+    shape: Shape
+
+
+class ScenarioWarning(UserWarning):
+    """A warning of a run; all of them are in `record.summary["warnings"]`, and in docs/worlds.md."""
+
+
+def warning_text(code: str, name: str, value: float | None, remedy: str) -> str:
+    """A warning of the C library in a line."""
+    return f"{code}: {name}: {value}; {remedy}"
 
 
 def _check_gains(what: str, given: Pull | Hold) -> None:
@@ -165,6 +180,7 @@ class World:
         self._scenario = given if controller is None else given._externally_controlled()
         self._carrier = Carrier()
         self._controller: Any = None
+        self._warned = 0
         self._pointer = start_world(self._scenario._struct)
         if controller is not None:
             self._set_controller(controller)
@@ -205,6 +221,7 @@ class World:
             with self._carrier:
                 status = _c.soa_world_tick(self._pointer, byref(report))
             check(status, report, f"t = {self.t:g} s")
+        self._say_warnings()
 
     def run_until(self, t: float, progress: Callable[[World], object] | None = None) -> None:
         """Goes on until time t, s. progress: called after every tick; an answer that is true stops there.
@@ -226,6 +243,17 @@ class World:
                              "World.restore goes back to a state of World.save")
         if t > self.t:
             self._run(None, t, progress)
+        self._say_warnings()
+
+    def _say_warnings(self) -> None:
+        """Gives those warnings of the C library as Python warnings that were not given yet."""
+        count = c_int()
+        found = _c.soa_world_warnings(self._pointer, byref(count))
+        while self._warned < count.value:
+            one = found[self._warned]
+            self._warned += 1
+            warnings.warn(warning_text(text(one.code), text(one.name), number(one.value), text(one.remedy)), ScenarioWarning,
+                          stacklevel=3)
 
     def _run(self, journal: Any, until: float, progress: Callable[[World], object] | None) -> bool:
         """True: `progress` stopped it."""
@@ -264,6 +292,9 @@ class World:
         Pulls and holds stay as they are now: `set_pulls` those of then, or none.
         """
         check(_c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state)), None, "restore")
+        count = c_int()
+        _c.soa_world_warnings(self._pointer, byref(count))
+        self._warned = min(self._warned, count.value)
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Puts the world at (q, v), at its present time; None: at rest. Loops are closed from there."""
@@ -405,7 +436,10 @@ class World:
         shape = _c.soa_world_shape()
         for index in range(int(_c.soa_world_shape_count(self._pointer))):
             check(_c.soa_world_get_shape(self._pointer, index, byref(shape)))
-            found.append(WorldShape(text(shape.name), text(shape.group), shape.body, frame_matrix(shape.place)))
+            copy = _c.soa_shape()
+            memmove(byref(copy), shape.shape, sizeof(copy))
+            found.append(WorldShape(text(shape.name), text(shape.group), shape.body, frame_matrix(shape.place),
+                                    Shape(copy, self)))  # vertices of hulls are the world's
         return found
 
     @property
@@ -470,4 +504,5 @@ class World:
         return f"<soa.World '{self._scenario.name}': t {self.t:g} s, nq {self.nq}, nv {self.nv}>"
 
 
-__all__ = ["Controller", "Energy", "Hold", "Pull", "Touch", "World", "WorldShape", "start_world"]
+__all__ = ["Controller", "Energy", "Hold", "Pull", "ScenarioWarning", "Touch", "World", "WorldShape", "start_world",
+           "warning_text"]

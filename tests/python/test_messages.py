@@ -34,6 +34,11 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (ValueError, "rpy has shape (2,), expected (3,)", lambda: soa.pose(rpy=[0, 1])),
     (ValueError, "rotation has shape (2, 2), expected (3, 3)", lambda: soa.pose(rotation=np.eye(2))),
     (ValueError, "differs from the identity by 3, expected at most 1e-06", lambda: soa.pose(rotation=2 * np.eye(3))),
+    (ValueError, "give one of rpy, rotation and quaternion", lambda: soa.pose(rpy=[0, 0, 1], quaternion=[1, 0, 0, 0])),
+    (ValueError, "expected w x y z of length 1", lambda: soa.pose(quaternion=[1, 1, 0, 0])),
+    (ValueError, "quaternion has shape (3,), expected (4,)", lambda: soa.pose(quaternion=[1, 0, 0])),
+    (ValueError, "rotation has shape (2, 2), expected (3, 3), or (4, 4)", lambda: soa.quaternion(np.eye(2))),
+    (ValueError, "differs from the identity", lambda: soa.quaternion(np.ones((3, 3)))),
     (ValueError, "rotation is a reflection", lambda: soa.pose(rotation=-np.eye(3))),
     (ValueError, "rotation has a number that is not finite", lambda: soa.pose(rotation=np.full((3, 3), np.nan))),
     (ValueError, "3 x 3 part of a pose is no rotation",
@@ -41,6 +46,9 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     # wrenches
     (TypeError, "wrenches is a single soa.Wrench, expected a sequence", lambda: ARM.aba(Q, wrenches=soa.Wrench("link7"))),
     (TypeError, "wrenches is a single soa.Wrench, expected a sequence", lambda: ARM.smoother(Q, wrenches=soa.Wrench("link7"))),  # type: ignore[arg-type]
+    (ValueError, "a wrench has two dimensions, expected 6 numbers, the same for all states",
+     lambda: ARM.rnea(np.zeros((2, 7)), wrenches=[soa.Wrench("link7", np.zeros((2, 6)))])),
+    (soa.InputError, "random: count is -1", lambda: ARM.random(count=-1)),
     # operational space, inverse kinematics
     (soa.InputError, "operational_space: damping is -1, expected 0 or more",
      lambda: ARM.operational_space(Q, None, "link7", damping=-1)),
@@ -91,6 +99,8 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (soa.InputError, "parts: expected a list, found '3'", lambda: made(parts=3)),
     (soa.InputError, "did you mean 'duration'?", lambda: made(durtion=1)),
     (TypeError, "control.rate: a scenario cannot hold a set", lambda: made(control={"rate": {1}})),
+    (TypeError, "parts[0].model is the Model 'arm7', expected its file or name: give 'arm7'",
+     lambda: made(parts=[{"name": "arm", "model": ARM}])),
     (soa.InputError, "the key 1 is a int, expected a str", lambda: made(control={1: 2})),
     # names
     (soa.InputError, "did you mean 'arm7'? (soa.stock_models() lists these: puma560,", lambda: soa.Model.open("arm77")),
@@ -273,3 +283,33 @@ def test_exceptions_carry_the_motion() -> None:
     with pytest.raises(KeyError) as caught:
         soa.simulate_closed(machine.constraints, machine.neutral(), duration=0.2, torque=lambda t, q, v: torque(t, q, v))
     assert getattr(caught.value, "motion").t[-1] <= 0.06
+
+
+# --- small conveniences -----------------------------------------------------------------------------------------------
+
+
+def test_quaternions() -> None:
+    rng = np.random.default_rng(11)
+    body = soa.Model.open("satellite")
+    special = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0.5, -0.5, 0.5, -0.5], [1e-9, 1, 0, 0]]
+    for given in [*special, *rng.normal(size=(200, 4))]:
+        four = np.asarray(given) / np.linalg.norm(given)
+        place = soa.pose([1, 2, 3], quaternion=four)
+        back = soa.quaternion(place)
+        assert min(np.abs(back - four).max(), np.abs(back + four).max()) < 1e-14 and back[0] >= 0
+        q = body.neutral()
+        q[:3], q[3:7] = place[:3, 3], four
+        np.testing.assert_allclose(body.pose(q, body.body(1).link), place, atol=1e-14)  # as the C code reads quaternions
+
+
+def test_random_configurations() -> None:
+    many = ARM.random(np.random.default_rng(3), 500)
+    assert many.shape == (500, 7) and (many >= ARM.lower).all() and (many <= ARM.upper).all()
+    assert len(np.unique(many[:, 0])) == 500 and np.ptp(many, axis=0).min() > 0.9 * (ARM.upper - ARM.lower).min()
+    assert ARM.random(np.random.default_rng(3), 0).shape == (0, 7)
+    dog = soa.Model.open("quadruped")
+    np.testing.assert_allclose(np.linalg.norm(dog.random(np.random.default_rng(3), 20)[:, 3:7], axis=1), 1, atol=1e-12)
+
+
+def test_motions_are_printed_short() -> None:
+    assert repr(soa.simulate(ARM, Q, duration=0.1)) == "<soa.Motion: 21 samples, 0 to 0.1 s, nq 7, nv 7>"

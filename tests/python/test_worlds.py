@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import soa
+import soa.collision
 
 Array = np.ndarray[Any, Any]
 LAB = {"name": "lab", "duration": 1, "control": {"rate": 500}, "recording": {"rate": 100},
@@ -175,3 +178,36 @@ def test_runs_with_a_controller_resume_with_it(tmp_path: Path) -> None:
     assert free.samples > 1
     with pytest.raises(soa.InputError, match="the run had no controller"):
         soa.resume(tmp_path / "free.soalog", controller=damped)
+
+
+def test_warnings_of_worlds_are_said_once() -> None:
+    dog = {"name": "dog", "model": "quadruped", "place": [0, 0, 0.6]}
+    document = {"name": "falls", "duration": 0.1, "parts": [{"name": "ground", "fixed": True, "body": {}}, dog],
+                "shapes": [{"name": "floor", "on": "ground", "plane": {}}]}
+    world = soa.Scenario.from_dict(document).world()
+    start = world.save()
+    with warnings.catch_warnings(record=True) as first:
+        warnings.simplefilter("always")
+        world.step()
+    assert all(one.category is soa.ScenarioWarning and one.filename == __file__ for one in first)
+    assert any(str(one.message).startswith("cannot-touch: dog: None; it falls") for one in first)
+    codes = [str(one.message).split(":")[0] for one in first]
+    assert codes == [one["code"] for one in world.summary["warnings"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world.run_until(0.05)
+    world.restore(start)
+    assert world.t == 0
+
+
+def test_shapes_for_collision() -> None:
+    world = soa.Scenario.open("slope").world()
+    model, q = world.model, world.q
+    box, plane = (next(one for one in world.shapes if one.shape.type == kind) for kind in ("box", "plane"))
+    link = next(body.link for body in model.bodies if body.number == box.body)
+    assert plane.body == 0
+    apart = soa.collision.distance(box.shape, model.pose(q, link) @ box.pose, plane.shape, plane.pose)
+    place, half, up = model.pose(q, link) @ box.pose, np.array(box.shape._struct.half[:]), plane.pose[:3, 2]
+    corners = [place[:3, 3] + place[:3, :3] @ (half * signs) for signs in itertools.product([-1, 1], repeat=3)]
+    lowest = min(float((corner - plane.pose[:3, 3]) @ up) for corner in corners)
+    assert apart.distance == pytest.approx(lowest, abs=1e-9)
