@@ -33,7 +33,8 @@ def frame_struct(pose: ArrayLike | None) -> Any:
     result = _c.soa_frame()
     matrix = np.eye(4) if pose is None else np.asarray(pose, dtype=np.float64)
     if matrix.shape != (4, 4):
-        raise ValueError(f"a pose has shape {matrix.shape}, expected a homogeneous matrix, (4, 4)")
+        raise ValueError(f"a pose has shape {matrix.shape}, expected a homogeneous matrix, (4, 4)"
+                         + ("; soa.pose(position) makes one" if matrix.shape == (3,) else ""))
     if not np.allclose(matrix[3], [0, 0, 0, 1]):
         raise ValueError(f"the last row of a pose is {matrix[3]}, expected 0 0 0 1")
     if not np.isfinite(matrix[:3, 3]).all():

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from ctypes import POINTER, byref, memmove, sizeof
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from . import _c
 from ._call import Array, check, new_report, text
 from ._callbacks import Carrier
 from ._errors import FileError, InputError, SoaError, error
+from ._own import Folder
 from ._summary import summary_dict
 from .model import Model
 from .records import Record, _Log, optional
@@ -53,6 +54,8 @@ class Scenario:
     @classmethod
     def open(cls, spec: str | os.PathLike[str]) -> Scenario:
         """A scenario file, else a shipped scenario of that name."""
+        if isinstance(spec, Mapping):
+            raise TypeError("spec is a dict, expected a file or a name; Scenario.from_dict(document) reads dicts")
         struct = _c.soa_scenario()
         report = new_report()
         status = _c.soa_scenario_open(os.fsencode(spec), byref(struct), byref(report))
@@ -210,6 +213,9 @@ class Scenario:
         Samples are taken at the start and then every `recording: rate` seconds, in whole ticks; the end of the run is
         no sample of its own. `tau` of a sample is what the motors did in the tick that ends there: 0 in the first.
         """
+        for name, value in overrides.items():
+            if callable(value):
+                raise TypeError(f"run has no argument '{name}' for a function; did you mean 'controller' or 'progress'?")
         scenario = self.with_values(**overrides)
         if seed is not None:
             scenario = scenario._copy()
@@ -232,6 +238,10 @@ class Scenario:
         """Runs many cases; see `soa.sweep`."""
         return sweep(self, cases, seed, **options)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Scenario cannot be pickled: send its text (Scenario.yaml), its dict or its file, and make it there "
+                        "with from_yaml, from_dict or open; Scenario.sweep runs many cases on all cores")
+
     def __repr__(self) -> str:
         return f"<soa.Scenario '{self.name}': {self._struct.part_count} parts, {self.duration:g} s>"
 
@@ -245,7 +255,7 @@ def _journal_name(record: str | os.PathLike[str] | None) -> tuple[str, object]:
     """The file, and what must live as long as it is needed."""
     if record is not None:
         return os.fspath(record), None
-    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    folder = Folder()
     return os.path.join(folder.name, "run.soalog"), folder
 
 

@@ -7,10 +7,10 @@ import operator
 import os
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, memmove, sizeof
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +37,8 @@ _CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception 
 class Touch:
     """A point where two shapes touch; from `World.contacts`. World axes; the normal points from b to a.
 
-    `distance` in m, `pressure` (along the normal) in N, `tangential`: friction on a, N.
+    `distance` in m, `pressure` (along the normal) in N, `tangential`: friction on a, N. `force`: the whole force on a, N;
+    that on b is the opposite.
     """
 
     shape_a: str
@@ -48,6 +49,12 @@ class Touch:
     pressure: float
     tangential: Array
     sliding: bool
+
+    @property
+    def force(self) -> Array:
+        """The force on a at the point, N, world axes."""
+        total: Array = self.pressure * self.normal + self.tangential
+        return total
 
 
 @dataclass(frozen=True)
@@ -173,9 +180,14 @@ class World:
     A world belongs to one thread at a time.
     """
 
-    def __init__(self, scenario: Scenario | str | os.PathLike[str], controller: Controller | None = None) -> None:
+    def __init__(self, scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
+                 controller: Controller | None = None) -> None:
         from .scenarios import Scenario
 
+        if controller is not None and not callable(controller):
+            raise TypeError(f"controller is a {type(controller).__name__}, expected a function (t, q, v) -> tau")
+        if isinstance(scenario, Mapping):
+            scenario = Scenario.from_dict(scenario)
         given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
         self._scenario = given if controller is None else given._externally_controlled()
         self._carrier = Carrier()
@@ -499,6 +511,10 @@ class World:
         from ._view import inline, snapshot
 
         return inline(snapshot(self))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a World cannot be pickled: make it there from its scenario, and send the bytes of World.save to "
+                        "World.restore")
 
     def __repr__(self) -> str:
         return f"<soa.World '{self._scenario.name}': t {self.t:g} s, nq {self.nq}, nv {self.nv}>"

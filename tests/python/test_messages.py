@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 from collections.abc import Callable
@@ -101,6 +102,16 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, "control.rate: a scenario cannot hold a set", lambda: made(control={"rate": {1}})),
     (TypeError, "parts[0].model is the Model 'arm7', expected its file or name: give 'arm7'",
      lambda: made(parts=[{"name": "arm", "model": ARM}])),
+    (TypeError, "run has no argument 'controler' for a function; did you mean 'controller'",
+     lambda: SLOPE.run(controler=lambda t, q, v: None)),
+    (TypeError, "controller is a str, expected a function (t, q, v) -> tau",
+     lambda: soa.World(SLOPE, "law")),  # type: ignore[arg-type]
+    (TypeError, "Scenario.from_dict(document) reads dicts", lambda: soa.Scenario.open({"name": "x"})),  # type: ignore[arg-type]
+    (ValueError, "soa.pose(position) makes one", lambda: ARM.inverse_kinematics("link7", [0.4, 0.2, 0.6])),
+    # pickles
+    (TypeError, "a Scenario cannot be pickled: send its text", lambda: pickle.dumps(SLOPE)),
+    (TypeError, "a World cannot be pickled: make it there", lambda: pickle.dumps(SLOPE.world())),
+    (TypeError, "give the run a file", lambda: pickle.dumps(SLOPE.run(until=0.01))),
     (soa.InputError, "the key 1 is a int, expected a str", lambda: made(control={1: 2})),
     # names
     (soa.InputError, "did you mean 'arm7'? (soa.stock_models() lists these: puma560,", lambda: soa.Model.open("arm77")),

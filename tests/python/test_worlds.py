@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import pickle
 import warnings
 from pathlib import Path
 from typing import Any
@@ -211,3 +213,32 @@ def test_shapes_for_collision() -> None:
     corners = [place[:3, 3] + place[:3, :3] @ (half * signs) for signs in itertools.product([-1, 1], repeat=3)]
     lowest = min(float((corner - plane.pose[:3, 3]) @ up) for corner in corners)
     assert apart.distance == pytest.approx(lowest, abs=1e-9)
+
+
+def test_records_of_files_are_pickled(tmp_path: Path) -> None:
+    record = soa.Scenario.open("slope").run(tmp_path / "run.soalog", until=0.1)[0.02:0.06]
+    again = pickle.loads(pickle.dumps(record))
+    assert np.array_equal(again.t, record.t) and again.samples == 5 and again.summary == record.summary
+
+
+def test_temporary_folders_go_without_a_warning() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record = soa.Scenario.open("slope").run(until=0.02)
+        folder = Path(record.path).parent
+        assert folder.exists()
+        del record
+        gc.collect()
+    assert not folder.exists()
+
+
+def test_forces_of_contacts() -> None:
+    """A box at rest: the forces on it add up to its weight; its world is made of a dict."""
+    box = {"mass": 2, "box": [0.1, 0.1, 0.1]}
+    world = soa.World({"name": "rest", "duration": 1, "parts": [{"name": "g", "fixed": True, "body": {}},
+                                                               {"name": "b", "body": box, "place": [0, 0, 0.05]}],
+                       "shapes": [{"name": "floor", "on": "g", "plane": {}}, {"name": "skin", "on": "b", "box": [0.1, 0.1, 0.1]}],
+                       "contacts": [{"between": ["skin", "floor"], "friction": 0.5}]})
+    world.run_until(1)
+    total = sum(one.force if one.shape_a == "skin" else -one.force for one in world.contacts)
+    np.testing.assert_allclose(total, [0, 0, 2 * 9.81], atol=1e-4)
