@@ -26,6 +26,7 @@ from ._callbacks import Carrier
 from ._errors import FileError, InputError, SoaError, error
 from ._own import Folder
 from ._summary import summary_dict
+from ._tables import scenario_defaults, scenario_keys, scenario_uniform, stock_scenario_text
 from .model import Model
 from .records import Record, _Log, optional
 from .worlds import Controller, ScenarioWarning, World, _free_world, start_world, warning_text
@@ -590,4 +591,5 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     return Sweep(columns, result.cases, result.done, result.held, result.faults, result.warned, bool(result.stopped))
 
 
-__all__ = ["Scenario", "ScenarioWarning", "Sweep", "World", "resume", "stock_scenarios", "summary_of_log", "sweep"]
+__all__ = ["Scenario", "ScenarioWarning", "Sweep", "World", "resume", "scenario_defaults", "scenario_keys",
+           "scenario_uniform", "stock_scenario_text", "stock_scenarios", "summary_of_log", "sweep"]

@@ -20,12 +20,26 @@ from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
 from ._errors import InputError
 from ._summary import number, summary_dict
+from ._tables import (
+    Gap,
+    Move,
+    PartInfo,
+    ShapePair,
+    WorldWarning,
+    world_assembly,
+    world_gaps,
+    world_loops,
+    world_pairs,
+    world_parts,
+    world_warnings,
+)
 from .collision import Shape
 from .frames import frame_matrix
 from .model import Model
 from .records import Event
 
 if TYPE_CHECKING:
+    from .constraints import Constraints
     from .scenarios import Scenario
 
 Controller = Callable[[float, Array, Array], "ArrayLike | None"]
@@ -382,8 +396,22 @@ class World:
         address = cast(_c.soa_world_model(self._pointer), c_void_p).value
         assert address is not None
         model = Model(address, False)
-        model.spec, model._loops, model._keep = "", None, self
+        model.spec, model._loops, model._keep, model._made = "", world_loops(self._pointer), self, None
         return model
+
+    @property
+    def constraints(self) -> Constraints:
+        """The loops and other constraints of all parts, then those of the scenario, over `model` (`constraints.model`).
+
+        A copy for computing: it does not change the world. Each call makes one: keep it. Angles of cut joints are those
+        nearest to zero (`Constraints.set_turns`).
+
+        >>> import soa
+        >>> [c.name for c in soa.World(soa.Scenario.from_dict({"parts": [
+        ...     {"name": "bar", "model": "four-bar", "limits": False}]})).constraints]
+        ['bar.C']
+        """
+        return self.model.constraints
 
     @property
     def nq(self) -> int:
@@ -455,6 +483,43 @@ class World:
         return found
 
     @property
+    def pairs(self) -> list[ShapePair]:
+        """Pairs of shapes that may touch.
+
+        >>> import soa
+        >>> pair = soa.World("slope").pairs[0]
+        >>> bool(pair.margin > 0), pair.a != pair.b
+        (True, True)
+        """
+        return world_pairs(self._pointer)
+
+    @property
+    def parts(self) -> list[PartInfo]:
+        """Limits, stops and shapes of each part, in the order of the scenario.
+
+        >>> import soa
+        >>> world = soa.World("slope")
+        >>> [part.name for part in world.parts] == world.scenario.parts
+        True
+        """
+        return world_parts(self._pointer)
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """Collision shapes that cannot be used, and why."""
+        return world_gaps(self._pointer)
+
+    @property
+    def assembly(self) -> list[Move]:
+        """Coordinates that moved when the loops were closed at the start."""
+        return world_assembly(self._pointer)
+
+    @property
+    def warnings(self) -> list[WorldWarning]:
+        """Remarks of the run up to now, one for each code and name."""
+        return world_warnings(self._pointer)
+
+    @property
     def units(self) -> dict[str, str]:
         """Names of all signals that are measured, with their units."""
         found = {}
@@ -520,5 +585,5 @@ class World:
         return f"<soa.World '{self._scenario.name}': t {self.t:g} s, nq {self.nq}, nv {self.nv}>"
 
 
-__all__ = ["Controller", "Energy", "Hold", "Pull", "ScenarioWarning", "Touch", "World", "WorldShape", "start_world",
-           "warning_text"]
+__all__ = ["Controller", "Energy", "Gap", "Hold", "Move", "PartInfo", "Pull", "ScenarioWarning", "ShapePair", "Touch",
+           "World", "WorldShape", "WorldWarning", "start_world", "warning_text"]
