@@ -24,6 +24,7 @@ used from any number of threads; they take turns.
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from collections.abc import Iterator, Sequence
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
@@ -583,8 +584,17 @@ def _message(status: int, message: Any, what: str) -> None:
     if status != _c.SOA_OK:
         said = message.value.decode(errors="replace")
         if status == _c.SOA_E_FORMAT:  # of a text, not of a file
-            raise InputError(said, status_name(status))
+            raise InputError(said + _form_hint(what), status_name(status))
         raise error(status, said if said else f"{what}: {text(_c.soa_status_text(status))}")
+
+
+def _form_hint(expression: str) -> str:
+    """Which words of a text are names of the papers' algorithms, which expressions do not have."""
+    known = forms()
+    found = [word for word in dict.fromkeys(re.findall(r"\w+", expression))
+             if word in known and word not in _leaf_names()]
+    calls = ", ".join(f"soa.operators.form({word!r})" for word in found)
+    return f"\n{', '.join(found)}: an algorithm of the papers; as an expression: {calls}" if found else ""
 
 
 def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
@@ -797,7 +807,8 @@ class Machine:
         O(n^3).
 
         q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0`
-        has six numbers a tip, on the environment, in the tips' axes.  `vectors` are the values of variables, matrices
+        has six numbers a tip, on the environment, in the tips' axes.  expr may be the name of one of the papers'
+        algorithms, too (`forms()`).  `vectors` are the values of variables, matrices
         for operators. In an expression given as text each variable lies in the first space, of joint, tip, link, edge,
         base, that has the size of its value and makes sense there.  `dense` computes vectors by matrices, too.
         """
@@ -831,7 +842,7 @@ class Machine:
         wrenches: Sequence[Wrench],
         vectors: dict[str, ArrayLike],
     ) -> Array:
-        expression = self._parse(expr, vectors) if isinstance(expr, str) else expr
+        expression = self._read(expr, vectors) if isinstance(expr, str) else expr
         with _lock:
             self._set_state(q, v, a, tau, f0, wrenches)
             self._set_variables(expression, vectors)
@@ -843,6 +854,13 @@ class Machine:
             if status != _c.SOA_OK:
                 raise error(status, f"{expression}: {self.failure or text(_c.soa_status_text(status))}")
         return result[:, 0] if expression.is_vector else result
+
+    def _read(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
+        """Text, or the name of one of the papers' algorithms."""
+        name = expression.strip()
+        if name not in vectors and name not in _leaf_names() and name in forms():
+            return form(name)
+        return self._parse(expression, vectors)
 
     def _parse(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
         """Text with variables: tries the spaces that have their sizes."""
