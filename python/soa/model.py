@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, memmove, string_at
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c, _core
 from ._call import Array, check, from_pointer, new_report, numbers, text, vector
+from ._errors import FileError, InputError, SingularError, one_wrench, warn_loops
 from .frames import Axes, Wrench, frame_matrix, frame_struct
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 JOINT_TYPES = ("fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
 JointType = Literal["fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free"]
 Factor = Literal["L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*"]
+_SINGULAR = 1e-12  # tasks whose scaled compliance has a smaller reciprocal condition are singular
+_MOST_DAMPING = 1e300
 FACTORS: tuple[Factor, ...] = ("L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*")
 
 
@@ -109,6 +112,19 @@ class InverseKinematics:
     converged: bool
 
 
+def _no_model(spec: str, report: Any) -> NoReturn:
+    """Raises the exception for a model that is neither there nor shipped."""
+    names = stock_models()
+    stem = os.path.splitext(os.path.basename(spec))[0]
+    near = difflib.get_close_matches(stem, names, 3) or [name for name in names if stem and (stem in name or name in stem)]
+    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    if report.status == _c.SOA_E_NAME:
+        raise InputError(f"'{spec}' is neither a file (in {os.getcwd()}) nor a shipped model{hint} "
+                         f"(soa.stock_models() lists these: {', '.join(names)})", "SOA_E_NAME")
+    raise FileError(f"{text(report.text)}{hint}" + ("" if os.path.isabs(spec) else f" (in {os.getcwd()})")
+                    + "; shipped models have names without folder and extension (soa.stock_models())", "SOA_E_FILE")
+
+
 def _read_options(floating: bool, ideal: bool) -> Any:
     return _c.soa_read_options(bool(floating), bool(ideal))
 
@@ -152,6 +168,7 @@ class Model(_core.Tree):
         model._keep = None
         model._loops = loops
         model._made = None
+        model._says_loops = model.loop_count > 0
         if loops is not None:
             weakref.finalize(model, _c.soa_constraint_list_free, byref(loops))
         return model
@@ -171,7 +188,10 @@ class Model(_core.Tree):
         loops = _c.soa_constraint_list()
         report = new_report()
         options = _read_options(floating, ideal)
-        check(_c.soa_model_open(os.fsencode(spec), byref(options), byref(pointer), byref(loops), byref(report)), report)
+        status = _c.soa_model_open(os.fsencode(spec), byref(options), byref(pointer), byref(loops), byref(report))
+        if status in (_c.SOA_E_NAME, _c.SOA_E_FILE) and not os.path.exists(spec):
+            _no_model(os.fspath(spec), report)
+        check(status, report)
         return cls._adopt(pointer, os.fspath(spec), loops)
 
     @classmethod
@@ -238,13 +258,15 @@ class Model(_core.Tree):
         """A model of the same bodies, with the same loops."""
         model = Model._adopt(pointer, self.spec)
         model._loops = self._loops
+        model._says_loops = model.loop_count > 0
         model._keep = self  # it owns the list of loops
         return model
 
     @property
     def loop_count(self) -> int:
         """Number of loops and other constraints that the model brings along. Methods of Model compute with the tree alone;
-        `constraints` has the closed machine."""
+        `constraints` has the closed machine. A method whose result loops would change says so once, with a `LoopWarning`,
+        unless `constraints` was used before."""
         return 0 if self._loops is None else int(self._loops.count)
 
     def with_gravity(self, gravity: ArrayLike) -> Model:
@@ -313,8 +335,6 @@ class Model(_core.Tree):
         """
         number = _c.soa_model_find_joint(self._pointer, name.encode())
         if number < 0:
-            import difflib
-
             near = difflib.get_close_matches(name, self.joint_names, 1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise KeyError(f"the model has no joint '{name}'{hint}")
@@ -419,7 +439,7 @@ class Model(_core.Tree):
 
             self._sampler = Sampler(self)
         if n is not None and n < 0:
-            raise ValueError(f"n is {n}, expected 0 or more")
+            raise InputError(f"random: n is {n}, expected 0 or more")
         q = self._sampler.draw(np.random.default_rng(rng), 1 if n is None else n)
         return q[0] if n is None else q
 
@@ -494,9 +514,16 @@ class Model(_core.Tree):
         """
         from .constraints import Constraints
 
+        self._says_loops = False  # who has the closed machine knows of it
         if self._made is None:
             self._made = Constraints._of_model(self)
         return self._made
+
+    def _note_loops(self, method: str) -> None:
+        """Says once that the loops are not in a result; the caller's caller is at fault."""
+        if self._says_loops:
+            self._says_loops = False
+            warn_loops(self, method, stacklevel=3)
 
     def view(self, q: ArrayLike | None = None) -> object:
         """Shows the machine at q: inline in a notebook, in a browser elsewhere."""
@@ -518,15 +545,21 @@ class Model(_core.Tree):
                           damping: float = 0.0) -> OperationalSpace:
         """Khatib's operational space of one or several tasks, without forming M or its inverse: O(n) a row.
 
-        damping > 0 gives an answer near singular tasks too; 0 refuses them with `SingularError`.
+        damping > 0 gives an answer near singular tasks too: it is added to the compliance, whose rows are scaled to a
+        diagonal of 1, so that 1e-6 is little. 0 refuses singular tasks with a `SingularError` that names them.
 
         >>> import soa
         >>> arm = soa.Model.open("arm7")
         >>> arm.operational_space(arm.neutral() + 0.3, None, "link7").inertia.shape
         (6, 6)
         """
+        self._note_loops("operational_space")
         if isinstance(tasks, (str, int, Task)):
             tasks = [tasks]
+        if not tasks:
+            raise InputError("operational_space: there are no tasks, expected one or more")
+        if not 0 <= damping <= _MOST_DAMPING:
+            raise InputError(f"operational_space: damping is {damping}, expected 0 or more")
         made = [task if isinstance(task, Task) else Task(task) for task in tasks]
         array = (_c.soa_task * len(made))()
         rows = 0
@@ -547,10 +580,38 @@ class Model(_core.Tree):
         start = -(-cast(memory, c_void_p).value // 64) * 64  # type: ignore[operator]
         rcond = np.zeros(1)
         with self._work() as work:
-            check(_c.soa_operational_space(self._pointer, work, byref(given), c_void_p(start), size, byref(results),
-                                           numbers(rcond)), None, "operational_space")
+            status = _c.soa_operational_space(self._pointer, work, byref(given), c_void_p(start), size, byref(results),
+                                              numbers(rcond))
+        if status == _c.SOA_E_SINGULAR:
+            raise SingularError(f"operational_space: {self._singular_tasks(np.asarray(qv), made, float(rcond[0]))}",
+                                "SOA_E_SINGULAR")
+        check(status, None, "operational_space")
         return OperationalSpace(out["jacobian"], out["lambda"], out["mu"], out["p"], out["jbar"], out["null"],
                                 float(rcond[0]))
+
+    def _singular_tasks(self, q: Array, tasks: Sequence[Task], rcond: float) -> str:
+        """Which tasks cannot be met, by dense matrices: the slow way, for a message."""
+        inverse = self.minv(q)
+        blocks = [self.jacobian(q, task.frame, task.axes)[sorted(set(task.rows))] for task in tasks]
+
+        def rank(J: Array) -> int:
+            compliance = J @ inverse @ J.T
+            scale = np.sqrt(np.diagonal(compliance))
+            scale[scale == 0] = 1.0
+            return int(np.linalg.matrix_rank(compliance / np.outer(scale, scale), tol=_SINGULAR, hermitian=True))
+
+        said = []
+        for task, J in zip(tasks, blocks):
+            if rank(J) < len(J):
+                said.append(f"task '{self.frame(task.frame).name}' has {len(J)} rows, of which the joints can move "
+                            f"{rank(J)} independently at this q")
+        whole = np.vstack(blocks)
+        if not said:
+            names = ", ".join(f"'{self.frame(task.frame).name}'" for task in tasks)
+            said = [f"the tasks {names} have {len(whole)} rows together, of which the joints can move {rank(whole)} "
+                    "independently at this q"]
+        return (f"{'; '.join(said)} (reciprocal condition {rcond:.1e}, expected {_SINGULAR:g} or more). Take fewer rows "
+                "(Task.rows), another q, or damping > 0, for example damping=1e-6")
 
     def inverse_kinematics(self, frame: str | int, target: ArrayLike, q0: ArrayLike | None = None, *,
                            position_only: bool = False, tolerance: float = 1e-9, most_steps: int = 200,
@@ -566,6 +627,13 @@ class Model(_core.Tree):
         >>> arm.inverse_kinematics("link7", goal).converged
         True
         """
+        if most_steps < 0:
+            raise InputError(f"inverse_kinematics: most_steps is {most_steps}, expected 0 or more (0: the default, 200)")
+        if not tolerance >= 0:
+            raise InputError(f"inverse_kinematics: tolerance is {tolerance}, expected 0 or more (0: the default, 1e-9)")
+        if self.frame(frame).body == 0:
+            raise InputError(f"inverse_kinematics: frame {frame!r} is fixed to the world, no joint moves it")
+        self._note_loops("inverse_kinematics")
         q = self.neutral() if q0 is None else np.array(vector("q0", q0, self.nq))
         goal = _c.soa_ik_target()
         goal.tip.frame = self.find_frame(frame)
@@ -608,6 +676,7 @@ class Model(_core.Tree):
         >>> joints[6].gain.shape   # Kalman gain G of the last joint
         (6, 1)
         """
+        self._note_loops("smoother")
         qv, vv, tv = vector("q", q, self.nq), vector("v", v, self.nv), vector("tau", tau, self.nv)
         array = wrench_array(self, wrenches)
         results = []
@@ -630,18 +699,19 @@ class Model(_core.Tree):
 
         `v` is the papers' thd, `a` thdd, `tau` T. Other names in the expression are keyword arguments, vectors of joints.
         The algebra is that of ideal trees: friction and springs are not part of it (take them off `tau` first), and loops
-        are left out with a warning.
+        are left out with a `LoopWarning`. The name of one of the papers' algorithms (`soa.operators.forms()`) will do, too.
 
         >>> import soa
         >>> arm = soa.Model.open("arm7")
         >>> q = arm.neutral() + 0.2
         >>> bool(abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12)
         True
+        >>> bool(abs(arm.op("FD3", q=q) - arm.aba(q)).max() < 1e-9)
+        True
         """
         from .operators import Machine
 
-        if self.loop_count:
-            warnings.warn(f"op: the {self.loop_count} loops of '{self.name}' are not part of the expression", stacklevel=2)
+        self._note_loops("op")
         return Machine(self, tips).evaluate(expr, q=q, v=v, a=a, tau=tau, f0=f0, wrenches=wrenches, **values)
 
     # --- work spaces for calls through ctypes -------------------------------------------------------------------------
@@ -673,6 +743,8 @@ def _axes(axes: str) -> int:
 
 def wrench_array(model: Model, wrenches: Sequence[Wrench]) -> Any:
     """The wrenches as an array of soa_wrench."""
+    if isinstance(wrenches, Wrench):
+        one_wrench()
     array = (_c.soa_wrench * max(1, len(wrenches)))()
     for slot, wrench in zip(array, wrenches):
         value = vector("value of a wrench", wrench.value, 6)

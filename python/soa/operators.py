@@ -24,6 +24,7 @@ used from any number of threads; they take turns.
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from collections.abc import Iterator, Sequence
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
@@ -285,9 +286,15 @@ class Expr:
         """
         return self._improved(most_forms)[0]
 
-    def derive(self, most_forms: int = 2000) -> list[tuple[str, str]]:
-        """How `improve` gets there: each form with the rule that leads to it; the first is the start."""
-        return self._improved(most_forms)[1]
+    def derive(self, most_forms: int = 2000) -> Derivation:
+        """How `improve` gets there: each form with the rule that leads to it; the first is the start.
+
+        >>> from soa.operators import Mass, T
+        >>> print((Mass.inv() @ T).derive())
+            inv(Mass) T
+          = (I - H psi K)' inv(D) (I - H psi K) T        [RJK91 (13), inverse of the innovations factorisation]
+        """
+        return Derivation(self._improved(most_forms)[1], self.variables())
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -321,8 +328,8 @@ class Expr:
     ) -> Count:
         """Operations of one evaluation with known zeros and constants removed; an operator is applied to T or f0.
 
-        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix; with generic=True
-        numbers of the model that happen to be 1 count as any number.
+        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix, only for `inv(Mass)`
+        times a vector; with generic=True numbers of the model that happen to be 1 count as any number.
 
         >>> import soa
         >>> soa.operators.form("FD3").count(soa.Model.open("arm7")).multiplications > 0
@@ -341,6 +348,39 @@ class Expr:
     ) -> str:
         """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text."""
         return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
+
+
+class Derivation(list[tuple[str, str]]):
+    """The steps of `Expr.derive`: pairs of a rule and the form that it leads to; notebooks show them as mathematics."""
+
+    def __init__(self, steps: Sequence[tuple[str, str]], variables: dict[str, tuple[str, str]]) -> None:
+        super().__init__(steps)
+        self._variables: dict[str, str | tuple[str, str]] = dict(variables)
+
+    @property
+    def forms(self) -> list[Expr]:
+        """The forms as expressions."""
+        return [parse(form, self._variables) for _, form in self]
+
+    def __str__(self) -> str:
+        lines = [f"    {form}" if n == 0 else f"  = {form}        [{rule}]" for n, (rule, form) in enumerate(self)]
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        """All steps in LaTeX, one below the other, each with its rule."""
+        lines = []
+        for number, ((rule, _), form) in enumerate(zip(self, self.forms)):
+            said = rf"={{}} & {form.latex()} && \text{{{_latex_text(rule)}}}"
+            lines.append(said if number else f"& {form.latex()}")
+        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+
+def _latex_text(words: str) -> str:
+    """Words inside \\text{}."""
+    return "".join(rf"\{letter}" if letter in "_#$%&{}" else letter for letter in words)
 
 
 class AnyIdentity:
@@ -547,8 +587,17 @@ def _message(status: int, message: Any, what: str) -> None:
     if status != _c.SOA_OK:
         said = message.value.decode(errors="replace")
         if status == _c.SOA_E_FORMAT:  # of a text, not of a file
-            raise InputError(said, status_name(status))
+            raise InputError(said + _form_hint(what), status_name(status))
         raise error(status, said if said else f"{what}: {text(_c.soa_status_text(status))}")
+
+
+def _form_hint(expression: str) -> str:
+    """Which words of a text are names of the papers' algorithms, which expressions do not have."""
+    known = forms()
+    found = [word for word in dict.fromkeys(re.findall(r"\w+", expression))
+             if word in known and word not in _leaf_names()]
+    calls = ", ".join(f"soa.operators.form({word!r})" for word in found)
+    return f"\n{', '.join(found)}: an algorithm of the papers; as an expression: {calls}" if found else ""
 
 
 def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
@@ -761,7 +810,8 @@ class Machine:
         O(n^3).
 
         q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0`
-        has six numbers a tip, on the environment, in the tips' axes.  `vectors` are the values of variables, matrices
+        has six numbers a tip, on the environment, in the tips' axes.  expr may be the name of one of the papers'
+        algorithms, too (`forms()`).  `vectors` are the values of variables, matrices
         for operators. In an expression given as text each variable lies in the first space, of joint, tip, link, edge,
         base, that has the size of its value and makes sense there.  `dense` computes vectors by matrices, too.
         """
@@ -795,7 +845,7 @@ class Machine:
         wrenches: Sequence[Wrench],
         vectors: dict[str, ArrayLike],
     ) -> Array:
-        expression = self._parse(expr, vectors) if isinstance(expr, str) else expr
+        expression = self._read(expr, vectors) if isinstance(expr, str) else expr
         with _lock:
             self._set_state(q, v, a, tau, f0, wrenches)
             self._set_variables(expression, vectors)
@@ -807,6 +857,13 @@ class Machine:
             if status != _c.SOA_OK:
                 raise error(status, f"{expression}: {self.failure or text(_c.soa_status_text(status))}")
         return result[:, 0] if expression.is_vector else result
+
+    def _read(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
+        """Text, or the name of one of the papers' algorithms."""
+        name = expression.strip()
+        if name not in vectors and name not in _leaf_names() and name in forms():
+            return form(name)
+        return self._parse(expression, vectors)
 
     def _parse(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
         """Text with variables: tries the spaces that have their sizes."""
@@ -1051,6 +1108,10 @@ class Identity:
     def __bool__(self) -> bool:
         return self.holds is True
 
+    def _repr_latex_(self) -> str:
+        sign = {True: "=", False: r"\ne", None: r"\overset{?}{=}"}[self.holds]
+        return f"$${self.left.latex()} {sign} {self.right.latex()} \\qquad \\text{{{_latex_text(str(self))}}}$$"
+
     def __str__(self) -> str:
         if self.holds is None:
             said = (
@@ -1174,6 +1235,7 @@ del _name
 __all__ = [
     "AnyIdentity",
     "Count",
+    "Derivation",
     "Expr",
     "Identity",
     "Machine",

@@ -66,6 +66,7 @@ def test_refused_calls_do_not_grow() -> None:
 
 
 @needs_statm
+@pytest.mark.filterwarnings("ignore::soa.LoopWarning")
 def test_models_do_not_grow() -> None:
     data = opened("humanoid").to_bytes()
 

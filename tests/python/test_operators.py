@@ -216,6 +216,20 @@ int main(void) {
         form("FD3").emit_c(arm, "a b")
 
 
+def test_derivations_as_mathematics():
+    x = variable("x_1", "joint")
+    steps = (Mass.inv() @ x).derive()
+    assert [str(form) for form in steps.forms] == [form for _, form in steps] and len(steps) > 1
+    assert steps.forms[-1] == (Mass.inv() @ x).improve()
+    shown = steps._repr_latex_()
+    assert shown.startswith("$$") and shown.count(r"={} &") == shown.count(r"\\ ") == len(steps) - 1
+    assert all(form.latex() in shown for form in steps.forms) and r"\text{RJK91 (13)" in shown
+    assert str(steps).splitlines()[1].startswith("  = (I - H psi K)'")
+    assert r"\mathcal{M} \ne H M H^* \qquad \text{false" in identity("Mass = H M H'", trials=2)._repr_latex_()
+    true = identity("inv(I + H phi K) = I - H psi K", trials=2)._repr_latex_()
+    assert r"^{-1} = I - H \psi K" in true and r"\text{true: proved" in true
+
+
 def test_identities():
     good = identity("Mass = (I + H phi K) D (I + H phi K)'", trials=6)
     assert good and good.proved and good.steps and good.tried == 6 and good.residual < 1e-9 and "proved" in str(good)
