@@ -708,11 +708,11 @@ class ModelDefinition:
         return f"<soa.ModelDefinition '{self.name}': {sizes}>"
 
 
-def create_model(struct: Any, loops: Any = None) -> Model:
+def create_model(struct: Any) -> Model:
     """The model of a soa_model_def."""
     pointer, report = POINTER(_c.soa_model)(), new_report()
     check(_c.soa_model_create(byref(struct), byref(pointer), byref(report)), report)
-    return Model._adopt(pointer, "", loops)
+    return Model._adopt(pointer)
 
 
 def _pointer_to(struct: Any) -> Any:

@@ -462,6 +462,7 @@ class Model(_core.Tree):
         >>> bool(abs(held[5] - 9.81 * arm.total_mass) < 1e-9)
         True
         """
+        self._note_loops("joint_forces")
         if np.ndim(q) == 2:
             qs = np.asarray(q)
             shape = (len(qs), self.nv)
@@ -502,6 +503,7 @@ class Model(_core.Tree):
         """
         from .files import generate_c
 
+        self._note_loops("generate_c")
         return generate_c(self, path, prefix)
 
     @property
