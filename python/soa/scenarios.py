@@ -167,7 +167,10 @@ class Scenario:
             return self
         source = None if self._document is not None else _replace_lines(self.yaml, overrides)
         if source is not None:
-            return Scenario._parse(source, self.file, None)
+            try:
+                return Scenario._parse(source, self.file, None)
+            except FileError as fault:  # the values are at fault, not the file
+                raise InputError(fault.args[0], fault.status, fault.body, fault.line) from None
         _check_values(overrides, "")
         document = self.to_dict()
         _merge(document, json.loads(_json(overrides)))

@@ -96,6 +96,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (soa.InputError, "parts[0].body.mass is inf: all", lambda: made(parts=[{"name": "b", "body": {"mass": np.float64("inf")}}])),
     (soa.InputError, "gravity[1] is nan: all", lambda: made(gravity=np.array([0, np.nan, 0]))),
     (soa.InputError, "gravity[1] is nan: all", lambda: SLOPE.with_values(gravity=[0.0, np.nan, 0.0])),
+    (soa.InputError, "duration: expected a number, found 'long'", lambda: SLOPE.with_values(duration="long")),
     (soa.InputError, "duration: expected a number, found 'long'; line 3", lambda: made(duration="long")),
     (soa.InputError, "parts: expected a list, found '3'", lambda: made(parts=3)),
     (soa.InputError, "did you mean 'duration'?", lambda: made(durtion=1)),
