@@ -69,6 +69,19 @@ def inline(record: Record) -> str:
             'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
+class Page:
+    """A page that a notebook shows where this object is the value of a cell."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    def __repr__(self) -> str:
+        return f"<soa.Page: {len(self._html) / 1e6:.1f} MB of HTML>"
+
+
 def in_notebook() -> bool:
     """Whether this is a Jupyter kernel."""
     ipython: Any = sys.modules.get("IPython")
@@ -79,9 +92,7 @@ def in_notebook() -> bool:
 def show(record: Record) -> object:
     """In a notebook: an object that shows the page. Elsewhere the page opens in the browser: the name of its file."""
     if in_notebook():
-        from IPython.display import HTML  # type: ignore[import-not-found, unused-ignore]
-
-        return HTML(inline(record))
+        return Page(inline(record))
     import webbrowser
 
     folder = Folder()
@@ -155,5 +166,5 @@ def model_html(model: Model, q: ArrayLike | None = None) -> str:
     return inline(snapshot(model_world(model, q)))
 
 
-__all__ = ["in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
+__all__ = ["Page", "in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
            "write_report"]

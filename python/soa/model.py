@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, memmove, string_at
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,9 @@ from ._errors import FileError, InputError, SingularError, one_wrench, warn_loop
 from .frames import Axes, Wrench, frame_matrix, frame_struct
 
 if TYPE_CHECKING:
+    from ._random import Sampler
     from .constraints import Constraints
+    from .definitions import Link, NamedFrame
     from .operators import Expr
 
 JOINT_TYPES = ("fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
@@ -152,6 +154,7 @@ class Model(_core.Tree):
     _keep: object
     _loops: Any
     _made: Constraints | None
+    _sampler: Sampler | None = None
     spec: str
 
     # --- making models ------------------------------------------------------------------------------------------------
@@ -202,6 +205,21 @@ class Model(_core.Tree):
         options = _read_options(floating, ideal)
         check(_c.soa_urdf_parse(byref(source), byref(options), byref(pointer), byref(loops), byref(report)), report)
         return cls._adopt(pointer, "", loops)
+
+    @classmethod
+    def build(cls, name: str, links: Iterable[Link], frames: Iterable[NamedFrame] = (), *,
+              gravity: ArrayLike = (0.0, 0.0, -9.81), ideal: bool = False) -> Model:
+        """A model from links written in Python: `ModelDefinition(...).build()`; see soa.definitions.
+
+        >>> import soa
+        >>> from soa.definitions import Link
+        >>> rod = soa.Inertia.cylinder(1.0, radius=0.01, length=1.0, com=[0, 0, -0.5])
+        >>> soa.Model.build("pendulum", [Link("rod", "world", soa.Joint("revolute", [0, 1, 0]), inertia=rod)]).nv
+        1
+        """
+        from .definitions import ModelDefinition
+
+        return ModelDefinition(name, links, frames, gravity=gravity, ideal=ideal).build()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
@@ -408,30 +426,84 @@ class Model(_core.Tree):
         _c.soa_q_neutral(self._pointer, numbers(q))
         return q
 
-    def random(self, rng: np.random.Generator | None = None, count: int | None = None) -> Array:
-        """A random configuration, (nq,), or `count` of them, (count, nq): within limits where a joint has them, otherwise
-        angles up to pi and lengths up to 1 m.
+    def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> Array:
+        """Random configurations, for tests and first guesses.
 
-        >>> import numpy as np, soa
-        >>> rng = np.random.default_rng(1)
-        >>> arm = soa.Model.open("arm7")
-        >>> arm.random(rng).shape, arm.random(rng, 100).shape
-        ((7,), (100, 7))
+        Uniform within limits; angles without limits up to pi, lengths up to 1 m, and with one limit within twice that of
+        it; rotations of spherical and free joints uniform, too. Joints that mimic stay within their limits where their
+        leader can.
+
+        rng: a generator, the seed of one, or None: another answer each time.
+        n: None: one configuration, (nq,); else (n, nq).
+        Cost: O(n nq); the first call looks at all bodies.
+
+        >>> import soa
+        >>> dog = soa.Model.open("quadruped")
+        >>> dog.random(1).shape, dog.random(1, n=1000).shape
+        ((19,), (1000, 19))
         """
-        rng = rng or np.random.default_rng()
-        if count is not None and count < 0:
-            raise InputError(f"random: count is {count}, expected 0 or more")
-        low, high = self.lower, self.upper
-        shape = () if count is None else (count,)
-        step = np.zeros((*shape, self.nv))
-        for body in self.bodies:
-            size = body.v.stop - body.v.start
-            reach = 1.0 if body.type == "prismatic" else np.pi
-            if size == 1 and np.isfinite(low[body.v]).all() and np.isfinite(high[body.v]).all():
-                step[..., body.v] = rng.uniform(low[body.v], high[body.v], (*shape, size))
-            else:
-                step[..., body.v] = rng.uniform(-reach, reach, (*shape, size))
-        return self.integrate(np.broadcast_to(self.neutral(), (*shape, self.nq)), step, 1.0)
+        if self._sampler is None:
+            from ._random import Sampler
+
+            self._sampler = Sampler(self)
+        if n is not None and n < 0:
+            raise InputError(f"random: n is {n}, expected 0 or more")
+        q = self._sampler.draw(np.random.default_rng(rng), 1 if n is None else n)
+        return q[0] if n is None else q
+
+    def joint_forces(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
+                     wrenches: Sequence[Wrench] = ()) -> Array:
+        """What the parent exerts on each body through its joint: [moment; force] at the body's origin, body axes.
+
+        q: configuration, (nq,) or (N, nq).
+        v, a: speeds and accelerations of the joints, (nv,) or (N, nv); None: zero.
+        wrenches: soa.Wrench objects on bodies, the same for all states.
+        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What `rnea` returns are the
+        parts of these along the joint axes, and rotors, friction and springs.
+        Cost: O(n).
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> held = arm.joint_forces(arm.neutral())[0]     # through the first joint, at rest
+        >>> bool(abs(held[5] - 9.81 * arm.total_mass) < 1e-9)
+        True
+        """
+        if np.ndim(q) == 2:
+            qs = np.asarray(q)
+            shape = (len(qs), self.nv)
+            vs, as_ = (np.broadcast_to(0.0 if x is None else np.asarray(x), shape) for x in (v, a))
+            made = [self.joint_forces(*state, wrenches) for state in zip(qs, vs, as_)]
+            return np.array(made).reshape(len(qs), self.body_count, 6)
+        qv, vv, av = vector("q", q, self.nq), vector("v", v, self.nv), vector("a", a, self.nv)
+        array = wrench_array(self, wrenches)
+        tau, forces = np.zeros(self.nv), np.zeros((self.body_count, 6))
+        with self._work() as work:
+            check(_c.soa_rnea(self._pointer, work, numbers(qv), numbers(vv), numbers(av), array, len(wrenches),
+                              numbers(tau)), None, "joint_forces")
+            for body, force in enumerate(forces, 1):
+                check(_c.soa_joint_force(self._pointer, work, body, numbers(force)), None, "joint_forces")
+        return forces
+
+    @overload
+    def generate_c(self, path: None = None, prefix: str | None = None) -> str: ...
+
+    @overload
+    def generate_c(self, path: str | os.PathLike[str], prefix: str | None = None) -> None: ...
+
+    def generate_c(self, path: str | os.PathLike[str] | None = None, prefix: str | None = None) -> str | None:
+        """Self-contained C with the dynamics of this one model: returned as text, or written to a file.
+
+        path: of the file, an older one is replaced; None: the text is returned.
+        prefix: beginning of the names of its functions: letters, digits and _; None: the name of the model.
+        A comment at its beginning says what it contains and how to compile it. At most 1,000 bodies.
+
+        >>> import soa
+        >>> "int arm_fd(" in soa.Model.open("arm7").generate_c(prefix="arm")
+        True
+        """
+        from .files import generate_c
+
+        return generate_c(self, path, prefix)
 
     @property
     def constraints(self) -> Constraints:

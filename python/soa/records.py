@@ -468,7 +468,7 @@ class Record:
         for picture, (unit, members) in zip(pictures, groups.items()):
             for name in members:
                 picture.plot(t, values[name], label=name, linewidth=1)
-            picture.set_ylabel(unit if len(members) > 1 else f"{members[0]} [{unit}]" if unit else members[0])
+            picture.set_ylabel(unit)  # names are in the legend: beside the axis long ones would overlap
             picture.legend(fontsize="small", ncols=1 + len(members) // 12)
             picture.grid(True, alpha=0.3)
         pictures[-1].set_xlabel("t [s]")
