@@ -666,7 +666,7 @@ def link(name: str, parent: str = "world", joint: Any = None, **more: Any) -> Li
             r"link 'a': a pose has shape \(3, 3\)",
         ),
         (robot_with(link("a", placement=2 * np.eye(4))), ValueError, "link 'a': the last row"),
-        (robot_with(link("a", placement=np.diag([2.0, 1, 1, 1]))), soa.InputError, '"a"'),
+        (robot_with(link("a", placement=np.diag([2.0, 1, 1, 1]))), soa.InputError, "link 'a': .* is no rotation"),
         (robot_with(link("a", joint=Joint("revolute", [0, 0, 0]))), soa.InputError, '"a"'),
         (robot_with(link("a", joint=Joint("revolute", damping=-1))), soa.InputError, '"a"'),
         (
@@ -733,7 +733,7 @@ def link(name: str, parent: str = "world", joint: Any = None, **more: Any) -> Li
         (
             lambda: Joint("revolute").coordinates(np.diag([2.0, 1, 1, 1])),
             soa.InputError,
-            "coordinates of a revolute joint",
+            "a pose is no rotation",
         ),
         (
             lambda: Inertia.box(1.0, [1, -1, 1]),

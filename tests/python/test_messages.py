@@ -49,7 +49,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, "wrenches is a single soa.Wrench, expected a sequence", lambda: ARM.smoother(Q, wrenches=soa.Wrench("link7"))),  # type: ignore[arg-type]
     (ValueError, "a wrench has two dimensions, expected 6 numbers, the same for all states",
      lambda: ARM.rnea(np.zeros((2, 7)), wrenches=[soa.Wrench("link7", np.zeros((2, 6)))])),
-    (soa.InputError, "random: count is -1", lambda: ARM.random(count=-1)),
+    (soa.InputError, "random: n is -1", lambda: ARM.random(n=-1)),
     # operational space, inverse kinematics
     (soa.InputError, "operational_space: damping is -1, expected 0 or more",
      lambda: ARM.operational_space(Q, None, "link7", damping=-1)),
