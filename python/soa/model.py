@@ -272,6 +272,8 @@ class Model(_core.Tree):
     def with_gravity(self, gravity: ArrayLike) -> Model:
         """The same model with another gravity, m/s^2."""
         g = vector("gravity", gravity, 3)
+        if g is None or not np.isfinite(g).all():
+            raise InputError(f"with_gravity: gravity is {g}, expected three finite numbers, m/s^2")
         pointer = POINTER(_c.soa_model)()
         check(_c.soa_model_with_gravity(self._pointer, numbers(g), byref(pointer)))
         return self._copy(pointer)
@@ -306,8 +308,12 @@ class Model(_core.Tree):
         """Mass of the moving bodies, kg."""
         return float(_c.soa_model_mass(self._pointer))
 
-    def body(self, number: int) -> Body:
-        """A body by number, 1 to `body_count`, parents first."""
+    def body(self, number: int | str) -> Body:
+        """A body by number, 1 to `body_count`, parents first, or by the name of its link or of another frame on it."""
+        if isinstance(number, str):
+            name, number = number, self.frame(number).body
+            if number == 0:
+                raise IndexError(f"frame '{name}' is fixed to the world, on no moving body")
         info = _c.soa_body_info()
         if _c.soa_model_body(self._pointer, number, byref(info)) != _c.SOA_OK:
             raise IndexError(f"body {number}: the model has bodies 1 to {self.body_count}")
@@ -333,6 +339,9 @@ class Model(_core.Tree):
         >>> soa.Model.open("puma560").joint("joint2").v
         slice(1, 2, None)
         """
+        if not isinstance(name, str):
+            raise TypeError(f"joint is given by a {type(name).__name__} ({name!r}), expected its name; Model.body(number) takes "
+                            "numbers")
         number = _c.soa_model_find_joint(self._pointer, name.encode())
         if number < 0:
             near = difflib.get_close_matches(name, self.joint_names, 1)

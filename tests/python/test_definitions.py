@@ -671,8 +671,8 @@ def link(name: str, parent: str = "world", joint: Any = None, **more: Any) -> Li
         (robot_with(link("a", placement=2 * np.eye(4))), ValueError, "link 'a': the last row"),
         (
             robot_with(link("a", placement=np.diag([2.0, 1, 1, 1]))),
-            ValueError,
-            "link 'a': .* no rotation",
+            soa.InputError,
+            "link 'a': .* is no rotation",
         ),
         (robot_with(link("a", joint=Joint("revolute", [0, 0, 0]))), soa.InputError, '"a"'),
         (robot_with(link("a", joint=Joint("revolute", damping=-1))), soa.InputError, '"a"'),
@@ -740,7 +740,7 @@ def link(name: str, parent: str = "world", joint: Any = None, **more: Any) -> Li
         (
             lambda: Joint("revolute", [0, 0, 0]).coordinates(np.eye(4)),
             soa.InputError,
-            "coordinates of a revolute joint",
+            "a pose is no rotation",
         ),
         (
             lambda: Inertia.box(1.0, [1, -1, 1]),
