@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from . import _c
 from ._call import check, new_report, numbers
+from ._own import Folder
 from .records import Record
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def show(record: Record) -> object:
         return Page(inline(record))
     import webbrowser
 
-    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    folder = Folder()
     path = os.path.join(folder.name, "report.html")
     write_report(record, path)
     _shown.append(folder)
@@ -99,12 +100,12 @@ def show(record: Record) -> object:
     return path
 
 
-_shown: list[tempfile.TemporaryDirectory[str]] = []  # pages that a browser may still read, until Python ends
+_shown: list[Folder] = []  # pages that a browser may still read, until Python ends
 
 
 def snapshot(world: World) -> Record:
     """A record of one sample: the world as it is now."""
-    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    folder = Folder()
     path = os.path.join(folder.name, "now.soalog")
     journal = POINTER(_c.soa_journal)()
     report = new_report()
@@ -134,12 +135,12 @@ def model_world(model: Model, q: ArrayLike | None = None) -> World:
     from .worlds import World
 
     part: dict[str, Any] = {"name": "model"}
-    folder: tempfile.TemporaryDirectory[str] | None = None
+    folder: Folder | None = None
     if model.spec:
         part["model"] = os.path.abspath(model.spec) if os.path.exists(model.spec) else model.spec
         part["floating"] = model.nv > Model.open(model.spec).nv
     else:
-        folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+        folder = Folder()
         part["model"] = os.path.join(folder.name, "model.soam")
         model.save(part["model"])
     scenario = Scenario.from_dict({"name": "model", "text": model.name, "duration": 1,

@@ -361,6 +361,12 @@ class Record:
                 return
             time.sleep(interval)
 
+    def __reduce__(self) -> Any:
+        if self._log.keep is not None:
+            raise TypeError("this Record is a temporary file of this process and cannot be pickled: give the run a file, "
+                            "run(\"name.soalog\"), or send arrays, record.read()")
+        return _reopened, (os.path.abspath(self.path), self._since, self._until, self._summary)
+
     def __repr__(self) -> str:
         info = self._log.info()
         t = f"{info.first:g} to {info.last:g} s" if info.samples else "empty"
@@ -492,6 +498,10 @@ class Record:
         from ._view import inline
 
         return inline(self)
+
+
+def _reopened(path: str, since: float, until: float, summary: dict[str, Any] | None) -> Record:
+    return Record(_Log(path), since, until, summary)
 
 
 def _pictures(count: int) -> list[Any]:

@@ -274,3 +274,27 @@ def test_memory_and_threads():
         machine.evaluate(T * float(i + 1), q=q)
     del machine, arm
     gc.collect()
+
+
+@pytest.mark.parametrize("name", sorted(soa.operators.forms()))
+def test_plan_is_what_explain_prints(name):
+    arm = soa.Model.open("arm7")
+    expression = soa.operators.form(name)
+    try:
+        text = expression.explain(arm)
+    except soa.SoaError as refused:  # a form without an O(n) plan
+        with pytest.raises(type(refused)):
+            expression.plan(arm)
+        return
+    plan = expression.plan(arm)
+    sweeps = 1 if " sweep," in text.splitlines()[0] else plan.sweep_count
+    assert text.startswith(f"{sweeps} sweep") and f", {plan.recursion_count} recursion" in text.splitlines()[0]
+    assert max(step.sweep for step in plan.steps) == plan.sweep_count
+    assert sum(step.recursion for step in plan.steps if step.sweep > 0) == plan.recursion_count
+    at = 0
+    for step in plan.steps:
+        line = next(i for i, printed in enumerate(text.splitlines()[at:], at)
+                    if printed.split("=")[0].strip() == step.left and step.right in printed and step.remark in printed)
+        at = line + 1 if step.sweep > 0 else at
+    for step in plan.steps:
+        assert step.space in soa.operators.SPACES and step.factor
