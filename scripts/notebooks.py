@@ -44,7 +44,8 @@ def run(notebook: Any) -> Any:
             cell.outputs, cell.execution_count = [], None
     with tempfile.TemporaryDirectory(prefix="soa-") as folder:
         client = NotebookClient(notebook, timeout=_LONGEST_CELL, kernel_name="python3",
-                                record_timing=False, extra_arguments=["--log-level=ERROR"],
+                                record_timing=False, coalesce_streams=True,
+                                extra_arguments=["--log-level=ERROR"],
                                 resources={"metadata": {"path": folder}})
         with patch.dict(os.environ, JUPYTER_RUNTIME_DIR=folder, IPYTHONDIR=folder,
                         JUPYTER_PLATFORM_DIRS="1"):

@@ -89,6 +89,12 @@ def test_a_claim_that_fails_is_noticed() -> None:
         notebooks.run(made_of("x = 2", "assert x == 3"))
 
 
+def test_pieces_of_a_text_are_put_together() -> None:
+    piecewise = "import time; print(1, flush=True); time.sleep(0.5); print(2, flush=True)"
+    slow, fast = notebooks.run(made_of(piecewise, "print(1); print(2)")).cells
+    assert slow.outputs == fast.outputs and len(slow.outputs) == 1
+
+
 def test_outputs_that_changed_are_noticed() -> None:
     cells = notebooks.run(made_of(
         "print('mass', 2.5, 'kg')", "print('mass', -1e-3, 'kg')", "print('force', 2.5, 'N')", "2.5",
