@@ -72,6 +72,8 @@ python='
 python3       command:python3
 python3-venv  package
 python3-dev   python:Python.h
+liblzma-dev   header:lzma.h
+zlib1g-dev    header:zlib.h
 binutils      command:objcopy
 '
 test+=$python

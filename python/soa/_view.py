@@ -161,10 +161,5 @@ def view_model(model: Model, q: ArrayLike | None = None) -> object:
     return show(snapshot(model_world(model, q)))
 
 
-def model_html(model: Model, q: ArrayLike | None = None) -> str:
-    """The same inside another page, for `_repr_html_`."""
-    return inline(snapshot(model_world(model, q)))
-
-
-__all__ = ["Page", "in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
+__all__ = ["Page", "in_notebook", "inline", "model_world", "page", "show", "snapshot", "view_model",
            "write_report"]

@@ -542,11 +542,6 @@ class Model(_core.Tree):
 
         return view_model(self, q)
 
-    def _repr_html_(self) -> str:
-        from ._view import model_html
-
-        return model_html(self)
-
     def __repr__(self) -> str:
         return f"<soa.Model '{self.name}': {self.body_count} bodies, nq {self.nq}, nv {self.nv}>"
 

@@ -587,11 +587,6 @@ class World:
 
         return show(snapshot(self))
 
-    def _repr_html_(self) -> str:
-        from ._view import inline, snapshot
-
-        return inline(snapshot(self))
-
     def __reduce__(self) -> NoReturn:
         raise TypeError("a World cannot be pickled: make it there from its scenario, and send the bytes of World.save to "
                         "World.restore")
