@@ -17,11 +17,20 @@ import numpy as np
 import pytest
 import soa
 from numpy.typing import NDArray
+from peer_models import (
+    MUJOCO_TYPES,
+    PINOCCHIO_TYPES,
+    MuJoCoTwin,
+    PinocchioTwin,
+    random_tree,
+    random_types,
+)
 from soa import convert
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
 STATES = 10
+MODELS = int(os.environ.get("SOA_PEER_MODELS", "30"))  # random trees for each program; the seeds are 0 to MODELS - 1
 DIRECTORY = os.environ.get("SOA_REFERENCE_DIR")
 FILES = sorted((Path(DIRECTORY) / "models").glob("*.urdf")) if DIRECTORY else []
 LEGGED = ("anymal_b", "romeo_small", "simple_humanoid", "solo12", "talos_reduced")
@@ -172,6 +181,146 @@ def compare_mujoco(file: Path, floating: bool) -> Worst:
         worst.compare("bias", there.bias_to(q, v), data.qfrc_bias)
         worst.compare("aba", there.a_to(q, v, model.aba(q, v, tau)), data.qacc)
     return worst
+
+
+# --- random trees and the shipped models, built joint by joint --------------------------------------------------------
+
+def compare_pinocchio_tree(model: soa.Model, rng: np.random.Generator, count: int = 3) -> Worst:
+    """Everything that both compute, at random states; derivatives with joints split (docs/peers.md says why)."""
+    import pinocchio as pin
+
+    twin, parts = PinocchioTwin(model), PinocchioTwin(model, split=True)
+    peer, data, rates = twin.model, twin.data, twin.rates
+    worst = Worst()
+    for _ in range(count):
+        q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
+        v, a, tau = rng.normal(size=(3, model.nv))
+        pq, pv, pa, ptau = twin.q_to(q), rates.B @ v, rates.B @ a, rates.force_to(tau)
+        worst.compare("mass", model.mass(q), rates.mass_from(both_triangles(pin.crba(peer, data, pq))))
+        worst.compare("minv", model.minv(q), rates.mass_from(both_triangles(pin.computeMinverse(peer, data, pq))))
+        worst.compare("bias", model.bias_torque(q, v), rates.force_from(pin.nonLinearEffects(peer, data, pq, pv)))
+        gravity = pin.computeGeneralizedGravity(peer, data, pq)
+        worst.compare("gravity", model.gravity_torque(q), rates.force_from(gravity))
+        worst.compare("rnea", model.rnea(q, v, a), rates.force_from(pin.rnea(peer, data, pq, pv, pa)))
+        worst.compare("aba", model.aba(q, v, tau), rates.a_from(pin.aba(peer, data, pq, pv, ptau)))
+        for body in model.bodies:
+            frame = peer.getFrameId(body.link, pin.OP_FRAME)
+            for axes, reference in (("world", pin.LOCAL_WORLD_ALIGNED), ("body", pin.LOCAL)):
+                theirs = pin.computeFrameJacobian(peer, data, pq, frame, reference)
+                worst.compare(f"jacobian {axes}", model.jacobian(q, body.link, axes), twin.jacobian_from(theirs))
+        pq, pv, pa, ptau = parts.q_to(q), parts.rates.B @ v, parts.rates.B @ a, parts.rates.force_to(tau)
+        theirs = pin.computeABADerivatives(parts.model, parts.data, pq, pv, ptau)
+        theirs = *theirs[:2], both_triangles(theirs[2])
+        for name, ours, matrix in zip(("aba_dq", "aba_dv", "aba_dtau"), model.aba_derivatives(q, v, tau), theirs,
+                                      strict=True):
+            worst.compare(name, ours, parts.rates.permuted_from(matrix))
+        theirs = pin.computeRNEADerivatives(parts.model, parts.data, pq, pv, pa)
+        theirs = *theirs[:2], both_triangles(theirs[2])
+        for name, ours, matrix in zip(("rnea_dq", "rnea_dv", "rnea_da"), model.rnea_derivatives(q, v, a), theirs,
+                                      strict=True):
+            worst.compare(name, ours, parts.rates.permuted_from(matrix))
+    return worst
+
+
+def compare_mujoco_tree(model: soa.Model, rng: np.random.Generator, count: int = 3) -> Worst:
+    """Everything that both compute, at random states; MuJoCo's derivatives are finite differences."""
+    import mujoco
+
+    twin = MuJoCoTwin(model)
+    peer, data = twin.model, twin.data
+    mass, moving, turning = np.zeros((model.nv, model.nv)), np.zeros((3, model.nv)), np.zeros((3, model.nv))
+    worst = Worst()
+    for _ in range(count):
+        q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
+        v, a, tau = rng.normal(size=(3, model.nv))
+        rates = twin.set_state(q, v, tau)
+        mujoco.mj_forward(peer, data)
+        mujoco.mj_fullM(peer, data, mass)
+        worst.compare("mass", model.mass(q), rates.mass_from(mass))
+        bias = rates.force_from(data.qfrc_bias + mass @ rates.c)
+        worst.compare("bias", model.bias_torque(q, v), bias)
+        worst.compare("aba", model.aba(q, v, tau), rates.a_from(data.qacc))
+        for body in model.bodies:
+            mujoco.mj_jacBody(peer, data, moving, turning, peer.body(body.link).id)
+            worst.compare("jacobian world", model.jacobian(q, body.link), np.vstack([turning, moving]) @ rates.B)
+        data.qacc[:] = rates.B @ a + rates.c
+        mujoco.mj_inverse(peer, data)
+        worst.compare("rnea", model.rnea(q, v, a), rates.force_from(data.qfrc_inverse))
+    return worst
+
+
+def tree_of(seed: int, peer: str) -> tuple[soa.Model, np.random.Generator]:
+    """The random tree of a seed: each type of joint that both programs have, free joints only where both have them."""
+    rng = np.random.default_rng([seed, len(peer)])
+    count = int(rng.integers(1, 16))
+    if peer == "pinocchio":
+        types = random_types(rng, PINOCCHIO_TYPES, count)
+        return random_tree(rng, types, free_root=bool(rng.integers(2)), branching=rng.random()), rng
+    return random_tree(rng, random_types(rng, MUJOCO_TYPES, count), bool(rng.integers(2)), rng.random()), rng
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_pinocchio_random(seed: int) -> None:
+    pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (tests/python/peers.txt)")
+    worst = compare_pinocchio_tree(*tree_of(seed, "pinocchio"))
+    assert max(worst.values()) <= TOLERANCE, (seed, worst)
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_mujoco_random(seed: int) -> None:
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: NOTHING was compared with it (tests/python/peers.txt)")
+    worst = compare_mujoco_tree(*tree_of(seed, "mujoco"))
+    assert max(worst.values()) <= TOLERANCE, (seed, worst)
+
+
+@pytest.mark.parametrize("kind", ["universal", "planar"])
+def test_pinocchio_derivatives_of_joints_in_parts(kind: str) -> None:
+    """Why derivatives are compared with joints split: Pinocchio's differ from its own where an axis depends on q."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (peers.txt)")
+    rng = np.random.default_rng(5)
+    model = random_tree(rng, ["revolute", kind, "revolute"])
+    q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
+    v, a = rng.normal(size=(2, model.nv))
+    torques, derivatives = [], []
+    for split in (False, True):
+        twin = PinocchioTwin(model, split)
+        state = twin.model, twin.data, twin.q_to(q), twin.rates.B @ v, twin.rates.B @ a
+        torques.append(twin.rates.force_from(pin.rnea(*state)))
+        derivatives.append(twin.rates.permuted_from(pin.computeRNEADerivatives(*state)[0]))
+    worst = Worst()
+    worst.compare("torques", *torques)
+    worst.compare("derivatives of the parts", derivatives[1], model.rnea_derivatives(q, v, a)[0])
+    assert max(worst.values()) <= TOLERANCE, worst
+    worst.compare("derivatives", *derivatives)
+    assert worst["derivatives"] > 1e-3, "Pinocchio has mended this: compare derivatives without splitting"
+
+
+SHIPPED = [name.replace(":N", ":6").replace(":SEED", ":7") for name in soa.stock_models()]
+
+
+def shipped(name: str) -> soa.Model:
+    """A shipped model as a tree, without friction, springs, rotors and mimic joints."""
+    return soa.Model.open(name, ideal=True)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_pinocchio_shipped(name: str) -> None:
+    pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (tests/python/peers.txt)")
+    worst = compare_pinocchio_tree(shipped(name), np.random.default_rng(zlib.crc32(name.encode())))
+    assert max(worst.values()) <= TOLERANCE, worst
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_mujoco_shipped(name: str) -> None:
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed: NOTHING was compared with it (tests/python/peers.txt)")
+    model = shipped(name)
+    for body in model.bodies:
+        if body.type == "helical":
+            pytest.skip(f"{body.joint} of {name} is helical: MuJoCo has no such joint")
+        if body.type == "free" and (body.parent != 0 or not np.array_equal(body.placement, np.eye(4))):
+            pytest.skip(f"{body.joint} of {name} is a free joint with a placement or a moving parent: MuJoCo has none")
+    worst = compare_mujoco_tree(model, np.random.default_rng(zlib.crc32(name.encode())))
+    assert max(worst.values()) <= TOLERANCE, worst
 
 
 def test_reference_directory_is_given() -> None:
