@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import POINTER, byref
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import soa
 from numpy.typing import NDArray
 from soa import _c, convert
 from soa._call import check, new_report
+from soa.constraints import Constraints, Loop
 from soa.frames import frame_struct
 from soa.model import JOINT_TYPES
 
@@ -28,7 +29,7 @@ MUJOCO_TYPES = ("revolute", "prismatic", "cylindrical", "universal", "planar", "
 
 def random_rotation(rng: np.random.Generator) -> Array:
     """A rotation matrix, uniformly distributed."""
-    w, x, y, z = (quaternion := rng.normal(size=4)) / np.linalg.norm(quaternion)
+    w, x, y, z = unit(rng.normal(size=4))
     return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
                      [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
                      [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
@@ -92,6 +93,60 @@ def random_types(rng: np.random.Generator, of: Sequence[str], count: int) -> lis
     """Types of joints in random order: each of them once, the others chosen at random."""
     kinds = [*of, *rng.choice(of, max(0, count - len(of)))][:max(count, len(of))]
     return [str(kind) for kind in rng.permutation(kinds)]
+
+
+# --- random loops -----------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Tie:
+    """A place in one body joined to a place in another one: "fixed", 6 rows, or "spherical", 3 rows; body 0: the world."""
+
+    kind: str
+    body1: int
+    body2: int
+    place1: Array
+    place2: Array
+
+
+@dataclass(frozen=True)
+class ClosedState:
+    """A tree with ties that are closed at q, at a velocity that keeps them closed."""
+
+    model: soa.Model
+    constraints: Constraints
+    ties: list[Tie]
+    q: Array
+    v: Array
+    tau: Array
+
+
+def body_pose(model: soa.Model, q: Array, body: int) -> Array:
+    """The pose of a body in the world; of the world, body 0, the identity."""
+    return np.eye(4) if body == 0 else model.pose(q, model.body(body).link)
+
+
+def random_closed(rng: np.random.Generator, of: Sequence[str], most_condition: float = 1e6) -> ClosedState:
+    """A random tree with one to three ties whose rows are independent: the condition of G M^-1 G' is limited."""
+    for _ in range(50):
+        model = random_tree(rng, random_types(rng, of, int(rng.integers(8, 14))), bool(rng.integers(2)), rng.random())
+        q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
+        v, tau = rng.normal(size=(2, model.nv))
+        constraints, ties = Constraints(model), []
+        for number in range(int(rng.integers(1, 4))):
+            body1, body2 = (int(body) for body in rng.choice(model.body_count + 1, 2, replace=False))
+            kind: Literal["fixed", "spherical"] = "fixed" if rng.integers(2) else "spherical"
+            place1 = random_pose(rng)
+            place2 = np.linalg.solve(body_pose(model, q, body2), body_pose(model, q, body1) @ place1)
+            frames = [0 if body == 0 else model.body(body).link for body in (body1, body2)]
+            constraints.add(Loop(frames[0], frames[1], kind, place1=place1, place2=place2, name=f"tie{number}"))
+            ties.append(Tie(kind, body1, body2, place1, place2))
+        G = constraints.evaluate(q, v).G
+        if len(G) > model.nv:
+            continue
+        push = np.linalg.solve(model.mass(q), G.T)
+        if np.linalg.cond(G @ push) <= most_condition:
+            return ClosedState(model, constraints, ties, q, v - push @ np.linalg.solve(G @ push, G @ v), tau)
+    raise AssertionError("no tree with independent ties in 50 trials")
 
 
 # --- conversion of states ---------------------------------------------------------------------------------------------
@@ -244,7 +299,8 @@ def _text(x: Any) -> str:
     return " ".join(repr(float(number)) for number in np.ravel(x))
 
 
-def _quaternion(R: Array) -> Array:
+def mat_to_quaternion(R: Array) -> Array:
+    """The quaternion w x y z of a rotation matrix, by MuJoCo."""
     import mujoco
 
     quaternion = np.zeros(4)
@@ -302,8 +358,8 @@ class MuJoCoTwin:
             mass, moments = 1.0, np.array([1.1, 1.2, 1.5])
         children = [self._body(other) for other, child in enumerate(self._bodies, 1) if child.parent == number]
         return (f'<body name="{body.link}" pos="{_text(body.placement[:3, 3])}" '
-                f'quat="{_text(_quaternion(body.placement[:3, :3]))}">'
-                f'<inertial mass="{mass!r}" pos="{_text(body.com)}" quat="{_text(_quaternion(axes))}" '
+                f'quat="{_text(mat_to_quaternion(body.placement[:3, :3]))}">'
+                f'<inertial mass="{mass!r}" pos="{_text(body.com)}" quat="{_text(mat_to_quaternion(axes))}" '
                 f'diaginertia="{_text(moments)}"/>{self._joints(body, info)}{"".join(children)}</body>')
 
     def _set_inertias(self) -> None:
@@ -315,7 +371,7 @@ class MuJoCoTwin:
                 moments, axes = principal(body.inertia)
                 number = self.model.body(body.link).id
                 self.model.body_mass[number] = body.mass
-                self.model.body_inertia[number], self.model.body_iquat[number] = moments, _quaternion(axes)
+                self.model.body_inertia[number], self.model.body_iquat[number] = moments, mat_to_quaternion(axes)
         mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
     @staticmethod

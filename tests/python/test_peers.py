@@ -20,8 +20,12 @@ from numpy.typing import NDArray
 from peer_models import (
     MUJOCO_TYPES,
     PINOCCHIO_TYPES,
+    ClosedState,
     MuJoCoTwin,
     PinocchioTwin,
+    body_pose,
+    mat_to_quaternion,
+    random_closed,
     random_tree,
     random_types,
 )
@@ -185,6 +189,35 @@ def compare_mujoco(file: Path, floating: bool) -> Worst:
 
 # --- random trees and the shipped models, built joint by joint --------------------------------------------------------
 
+def relative(found: Array, reference: Array) -> float:
+    """max|difference| / max|reference|; infinite for numbers that are not finite."""
+    error = float(np.abs(found - reference).max() / np.abs(reference).max())
+    return error if np.isfinite(error) else np.inf
+
+
+def forward_derivatives(twin: PinocchioTwin, q: Array, v: Array, tau: Array) -> tuple[list[Array], list[Array]]:
+    """Pinocchio's derivatives of forward dynamics, in soa's coordinates: computed by it directly, and from its
+    derivatives of inverse dynamics at its accelerations, -M^-1 dtau, refined in extended precision.
+    """
+    import pinocchio as pin
+
+    peer, data = twin.model, twin.data
+    dq, dv, minv = (matrix.copy() for matrix in pin.computeABADerivatives(peer, data, q, v, tau))
+    acceleration = pin.aba(peer, data, q, v, tau).copy()
+    torque_dq, torque_dv, mass = (matrix.copy() for matrix in pin.computeRNEADerivatives(peer, data, q, v, acceleration))
+    refined = solve_refined(both_triangles(mass), np.hstack([-torque_dq, -torque_dv, np.eye(peer.nv)]))
+    return ([twin.rates.permuted_from(matrix) for matrix in (dq, dv, both_triangles(minv))],
+            [twin.rates.permuted_from(matrix) for matrix in np.split(refined, 3, axis=1)])
+
+
+def solve_refined(matrix: Array, right: Array) -> Array:
+    """matrix^-1 right, residuals taken in extended precision."""
+    wide, x = matrix.astype(np.longdouble), np.zeros_like(right, dtype=np.longdouble)
+    for _ in range(5):
+        x = x + np.linalg.solve(matrix, np.asarray(right - wide @ x, dtype=np.float64))
+    return np.asarray(x, dtype=np.float64)
+
+
 def compare_pinocchio_tree(model: soa.Model, rng: np.random.Generator, count: int = 3) -> Worst:
     """Everything that both compute, at random states; derivatives with joints split (docs/peers.md says why)."""
     import pinocchio as pin
@@ -209,11 +242,11 @@ def compare_pinocchio_tree(model: soa.Model, rng: np.random.Generator, count: in
                 theirs = pin.computeFrameJacobian(peer, data, pq, frame, reference)
                 worst.compare(f"jacobian {axes}", model.jacobian(q, body.link, axes), twin.jacobian_from(theirs))
         pq, pv, pa, ptau = parts.q_to(q), parts.rates.B @ v, parts.rates.B @ a, parts.rates.force_to(tau)
-        theirs = pin.computeABADerivatives(parts.model, parts.data, pq, pv, ptau)
-        theirs = *theirs[:2], both_triangles(theirs[2])
-        for name, ours, matrix in zip(("aba_dq", "aba_dv", "aba_dtau"), model.aba_derivatives(q, v, tau), theirs,
-                                      strict=True):
-            worst.compare(name, ours, parts.rates.permuted_from(matrix))
+        for name, ours, direct, refined in zip(("aba_dq", "aba_dv", "aba_dtau"), model.aba_derivatives(q, v, tau),
+                                               *forward_derivatives(parts, pq, pv, ptau), strict=True):
+            worst.compare(name, ours, refined)
+            if relative(direct, refined) <= TOLERANCE:  # see docs/peers.md
+                worst.compare(f"{name} direct", ours, direct)
         theirs = pin.computeRNEADerivatives(parts.model, parts.data, pq, pv, pa)
         theirs = *theirs[:2], both_triangles(theirs[2])
         for name, ours, matrix in zip(("rnea_dq", "rnea_dv", "rnea_da"), model.rnea_derivatives(q, v, a), theirs,
@@ -321,6 +354,93 @@ def test_mujoco_shipped(name: str) -> None:
             pytest.skip(f"{body.joint} of {name} is a free joint with a placement or a moving parent: MuJoCo has none")
     worst = compare_mujoco_tree(model, np.random.default_rng(zlib.crc32(name.encode())))
     assert max(worst.values()) <= TOLERANCE, worst
+
+
+# --- closed chains ----------------------------------------------------------------------------------------------------
+
+def closed_of(seed: int, of: tuple[str, ...]) -> ClosedState:
+    return random_closed(np.random.default_rng([seed, len(of), 99]), of)
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_pinocchio_closed(seed: int) -> None:
+    """Accelerations and forces of rigid constraints, CONTACT_6D and CONTACT_3D."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed: NOTHING was compared with it (peers.txt)")
+    case = closed_of(seed, PINOCCHIO_TYPES)
+    model, q, twin = case.model, case.q, PinocchioTwin(case.model)
+    ours = case.constraints.fd(q, case.v, case.tau, with_wrenches=True)
+    theirs, found = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for tie in case.ties:
+        kind = pin.ContactType.CONTACT_6D if tie.kind == "fixed" else pin.ContactType.CONTACT_3D
+        theirs.append(pin.RigidConstraintModel(kind, twin.model, twin.joints[tie.body1], pin.SE3(tie.place1),
+                                               twin.joints[tie.body2], pin.SE3(tie.place2), pin.LOCAL))
+    for constraint in theirs:
+        found.append(constraint.createData())
+    pin.initConstraintDynamics(twin.model, twin.data, theirs, found)
+    settings = pin.ProximalSettings(1e-14, 1e-14, 0.0, 10)
+    qdd = pin.constraintDynamics(twin.model, twin.data, twin.q_to(q), twin.rates.B @ case.v,
+                                 twin.rates.force_to(case.tau), theirs, found, settings)
+    worst = Worst()
+    worst.compare("qdd", ours.qdd, twin.rates.a_from(qdd))
+    for number, (tie, answer) in enumerate(zip(case.ties, found, strict=True)):
+        # Theirs is at place1 and in its axes, ours at the body's origin and in world axes.
+        body = body_pose(model, q, tie.body1)
+        axes = (body @ tie.place1)[:3, :3]
+        force = axes @ answer.contact_force.linear
+        moment = axes @ answer.contact_force.angular + np.cross(body[:3, :3] @ tie.place1[:3, 3], force)
+        worst.compare("wrench", ours.wrenches[f"tie{number}"][0], np.concatenate([moment, force]))
+    assert max(worst.values()) <= TOLERANCE, (seed, worst)
+
+
+def mujoco_closed(case: ClosedState) -> MuJoCoTwin:
+    """The ties as "weld" and "connect", as stiff as MuJoCo allows, without its spring and damper."""
+    names = ["world", *(body.link for body in case.model.bodies)]
+    twin = MuJoCoTwin(case.model, "".join(
+        f'<{"weld" if tie.kind == "fixed" else "connect"} body1="{names[tie.body1]}" body2="{names[tie.body2]}" '
+        'anchor="0 0 0"/>' for tie in case.ties))
+    peer = twin.model
+    for number, tie in enumerate(case.ties):  # MuJoCo's compiler ties what coincides at q = 0
+        if tie.kind == "spherical":
+            peer.eq_data[number, :6] = np.concatenate([tie.place1[:3, 3], tie.place2[:3, 3]])
+        else:
+            relative_pose = tie.place1 @ np.linalg.inv(tie.place2)
+            peer.eq_data[number, :3] = 0
+            peer.eq_data[number, 3:6] = relative_pose[:3, 3]
+            peer.eq_data[number, 6:10] = mat_to_quaternion(relative_pose[:3, :3])
+    peer.eq_solref[:] = 0
+    peer.eq_solimp[:] = [0.9999, 0.9999, 1, 0.5, 2]
+    peer.opt.jacobian, peer.opt.tolerance, peer.opt.iterations = 0, 0, 100  # dense
+    return twin
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_mujoco_closed(seed: int) -> None:
+    """MuJoCo's constraints give way by R times their force: its answer follows from our G, gamma, M^-1 and its R.
+
+    With T between its rows and ours, J = T G: f = -(T G M^-1 G' T' + R)^-1 T (G a0 + gamma).  With R = 0 the same formula
+    is our closed dynamics.
+    """
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed: NOTHING was compared with it (peers.txt)")
+    case = closed_of(seed, MUJOCO_TYPES)
+    model, q, v = case.model, case.q, case.v
+    twin = mujoco_closed(case)
+    peer, data = twin.model, twin.data
+    rates = twin.set_state(q, v, case.tau)
+    mujoco.mj_forward(peer, data)
+    equations, ours = case.constraints.evaluate(q, v), case.constraints.fd(q, v, case.tau)
+    J = data.efc_J.reshape(-1, model.nv)[:data.nefc] @ rates.B
+    T = J @ np.linalg.pinv(equations.G)
+    free = model.aba(q, v, case.tau)
+    rows = T @ equations.G
+    push = np.linalg.solve(model.mass(q), rows.T)
+    miss = T @ (equations.G @ free + equations.gamma)
+    worst = Worst()
+    worst.compare("rows", rows, J)
+    force = -np.linalg.solve(rows @ push + np.diag(data.efc_R[:data.nefc]), miss)
+    worst.compare("force", force, data.efc_force[:data.nefc])
+    worst.compare("qdd", free + push @ force, rates.a_from(data.qacc))
+    worst.compare("rigid qdd", free - push @ np.linalg.solve(rows @ push, miss), ours.qdd)
+    assert max(worst.values()) <= TOLERANCE, (seed, worst)
 
 
 def test_reference_directory_is_given() -> None:
