@@ -606,8 +606,11 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
                     limit = 1e300;
                 }
             }
-            printf("%s%s %.0e", call->flavour == BATCH && call->kind == PEER_FD ? "  soa      against the scalar call: " : ", ", call->fn,
-                   d);
+            printf("%s%s %.0e",
+                   call->flavour == BATCH && call->kind == PEER_FD
+                       ? "  soa      against the scalar call: "
+                       : ", ",
+                   call->fn, d);
             if (!(d <= limit)) {
                 printf(" DIFFERS: not timed");
                 ++b->complaints;
@@ -673,19 +676,31 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
     return n;
 }
 
-/* True if another routine of the same library gives the same answer faster: only the fastest
- * counts. */
+static int rivals(const entry *a, const entry *b) {
+    return !strcmp(a->lib, b->lib) && !strcmp(a->fn, b->fn);
+}
+
+/* True if another routine of the same library, or the same one of another compiler, gives the same
+ * answer faster: only the fastest counts. */
 static int beaten(const entry *entries, int count, int i) {
     for (int k = 0; k < count; ++k)
-        if (k != i && !strcmp(entries[k].lib, entries[i].lib) &&
-            !strcmp(entries[k].fn, entries[i].fn)) {
-            int wins = entries[k].median < entries[i].median ||
-                       (entries[k].median == entries[i].median && k < i);
-            printf("  %s %s: %s %.0f ns, %s\n", entries[i].lib, entries[i].fn, entries[i].how,
-                   entries[i].median, wins ? "not counted" : "counted");
-            if (wins) return 1;
-        }
+        if (k != i && rivals(&entries[k], &entries[i]) &&
+            (entries[k].median < entries[i].median ||
+             (entries[k].median == entries[i].median && k < i)))
+            return 1;
     return 0;
+}
+
+/* For a routine that counts: what it was faster than. */
+static void print_rivals(const entry *entries, int count, int i) {
+    const entry *e = &entries[i];
+    int any = 0;
+    for (int k = 0; k < count; ++k)
+        if (k != i && rivals(&entries[k], e)) {
+            if (!any++) printf("  %s %s: %s %.0f ns counts;", e->lib, e->fn, e->how, e->median);
+            printf(" %s %.0f ns", entries[k].how, entries[k].median);
+        }
+    if (any) printf("\n");
 }
 
 static void count_call(void *arg) {
@@ -700,7 +715,8 @@ static void count_work(bench *b, const char *model, int n, entry *entries, int c
         flop_count c;
         int batch = e->s->batch;
         double per_run = e->states_per_run > 1 ? 8 : 1;
-        if (strncmp(e->fn, "fd", 2) != 0 || !strcmp(e->fn, "fd_derivatives") || strcmp(e->lib, "soa") != 0 || b->done_count == 32)
+        if (strncmp(e->fn, "fd", 2) != 0 || !strcmp(e->fn, "fd_derivatives") ||
+            strcmp(e->lib, "soa") != 0 || b->done_count == 32)
             continue;
         e->s->batch = 8;
         if (flops_counted(count_call, e, &c))
@@ -788,7 +804,10 @@ static int bench_model(bench *b, const char *spec, const char *name) {
     }
     measure(&s, entries, n, b->rounds);
     for (int i = 0; i < n; ++i)
-        if (!beaten(entries, n, i)) record(b, name, s.nv, &entries[i]);
+        if (!beaten(entries, n, i)) {
+            print_rivals(entries, n, i);
+            record(b, name, s.nv, &entries[i]);
+        }
     if (!strcmp(spec, "arm7") || !strcmp(spec, "humanoid") || (s.nv == 100 && s.bodies == 100))
         count_work(b, name, s.nv, entries, n);
     for (int k = 0; k < b->libraries; ++k)
@@ -807,12 +826,12 @@ static int bench_model(bench *b, const char *spec, const char *name) {
 }
 
 /* --- report ----------------------------------------------------------------------------------- */
-static const char *const libs[] = {"soa",     "mujoco", "bullet",    "kdl",
-                                   "simbody", "dart",   "pinocchio", "mujoco3", NULL};
+static const char *const libs[] = {"soa",  "mujoco",    "bullet",  "kdl", "simbody",
+                                   "dart", "pinocchio", "mujoco3", NULL};
 /* The modules peer_NAME.so.  Pinocchio is compiled twice; the faster one counts, call by call. */
-static const char *const modules[] = {"mujoco", "bullet",        "kdl",             "simbody",
-                                      "dart",   "pinocchio_gcc", "pinocchio_clang", "mujoco3",
-                                      NULL};
+static const char *const modules[] = {"mujoco",          "bullet",  "kdl",
+                                      "simbody",         "dart",    "pinocchio_gcc",
+                                      "pinocchio_clang", "mujoco3", NULL};
 
 static const result *find(const bench *b, const char *model, int n, const char *fn,
                           const char *lib) {
@@ -978,8 +997,8 @@ enum { PANELS = 3, SERIES = 9 };
 static const char *const panel_calls[PANELS] = {"fd", "id", "mass"};
 static const char *const panel_labels[PANELS] = {"forward dynamics (µs)", "inverse dynamics (µs)",
                                                  "mass matrix (µs)"};
-static const char *const series[SERIES] = {
-    "soa", "mujoco", "bullet", "kdl", "simbody", "dart", "pinocchio", "mujoco3", "soa batch"};
+static const char *const series[SERIES] = {"soa",  "mujoco",    "bullet",  "kdl",      "simbody",
+                                           "dart", "pinocchio", "mujoco3", "soa batch"};
 
 /* Nonzero: the result is a point of this curve. Batches are a separate series. */
 static int belongs(const result *r, const char *call, const char *name) {

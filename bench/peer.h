@@ -17,9 +17,9 @@
 extern "C" {
 #endif
 
-/* Answers: nv numbers for FD, ID and BIAS; nv x nv for MASS; 6 x nv for JACOBIAN, of the last body at
- * its origin in world axes, angular rows first; three matrices nv x nv for the derivatives, of qdd
- * with respect to q (tangent space), v and tau, and of tau with respect to q, v and qdd. */
+/* Answers: nv numbers for FD, ID and BIAS; nv x nv for MASS; 6 x nv for JACOBIAN, of the last body
+ * at its origin in world axes, angular rows first; three matrices nv x nv for the derivatives, of
+ * qdd with respect to q (tangent space), v and tau, and of tau with respect to q, v and qdd. */
 typedef enum peer_fn {
     PEER_FD,
     PEER_ID,

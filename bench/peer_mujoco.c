@@ -9,8 +9,8 @@
  * bias      as id, mj_rne without accelerations
  * jacobian  mj_kinematics, mj_comPos, mj_jacBody
  *
- * MuJoCo's derivatives (mjd_inverseFD, mjd_transitionFD) are finite differences, whose errors are far
- * beyond what counts as equal here: none are timed.
+ * MuJoCo's derivatives (mjd_inverseFD, mjd_transitionFD) are finite differences, whose errors are
+ * far beyond what counts as equal here: none are timed.
  *
  * The velocity of a free joint is [v world; w body] there. Free joints occur only at the root. */
 #include "peer.h"
@@ -50,7 +50,7 @@ typedef struct mujoco {
     int bodies, nv, states;
     int *q_at, *v_at; /* first coordinates of a body in MuJoCo */
     double *qpos, *qvel, *qacc, *tau, *M, *J;
-    int last; /* MuJoCo's number of the last body */
+    int last;          /* MuJoCo's number of the last body */
     peer_block *block; /* states x bodies */
 } mujoco;
 
@@ -363,7 +363,7 @@ static void mujoco_run(void *peer, peer_fn fn, int way, int state) {
     mj_rne(m, d, 1, d->qfrc_inverse);
 }
 
-/* From the bias of MuJoCo to ours: B' (bias + M c) for the blocks whose accelerations differ by c. */
+/* From the bias of MuJoCo to ours: B' (bias + M c), c from the blocks' accelerations. */
 static void bias_from(mujoco *p, const peer_block *block, double *out) {
     const int nv = p->nv;
     double *force = p->J; /* room for nv numbers; the Jacobian is not needed now */

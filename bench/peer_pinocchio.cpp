@@ -1,13 +1,16 @@
-// peer_pinocchio.cpp  Pinocchio 3 or later as a peer: its headers compiled here for this processor, with Eigen.
-// Built once by gcc and once by clang.
+// peer_pinocchio.cpp  Pinocchio 3 or later as a peer: its headers compiled here for this processor,
+// with Eigen.  Built once by gcc and once by clang.
 //
 // fd              aba, in the axes of the bodies (local) or of the world
 // id, bias        rnea, nonLinearEffects
 // mass            crba, local or world: only the upper triangle is computed
 // jacobian        computeFrameJacobian, or computeJointJacobians and getFrameJacobian
-// derivatives     computeABADerivatives, computeRNEADerivatives: of symmetric results the upper triangle
+// derivatives     computeABADerivatives, computeRNEADerivatives; of symmetric results the upper
+//                 triangle
 #include "peer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <pinocchio/algorithm/aba-derivatives.hpp>
@@ -30,6 +33,9 @@
 
 namespace {
 
+// Data has four arrays of nv^3 numbers, used or not: 0.26 GB at this size, 32 GB for 1,000 joints.
+constexpr int MOST_NV = 200;
+
 struct State {
     Eigen::VectorXd q, v, a, tau;
 };
@@ -49,7 +55,7 @@ Eigen::Vector3d vec(const double *x) {
     return {x[0], x[1], x[2]};
 }
 
-// The joint along x, y or z that Pinocchio also chooses when it reads a file; otherwise the general one.
+// The joint along x, y or z that Pinocchio also chooses when it reads a file, or the general one.
 pinocchio::JointModel revolute(const double *axis) {
     if (axis[0] == 1) return pinocchio::JointModelRX();
     if (axis[1] == 1) return pinocchio::JointModelRY();
@@ -65,6 +71,11 @@ pinocchio::JointModel prismatic(const double *axis) {
 }
 
 void *open(const peer_model *model, int states, char *why, size_t size) {
+    if (model->nv > MOST_NV) {
+        std::snprintf(why, size, "its Data needs 32 nv^3 bytes, %.1f GB",
+                      32e-9 * std::pow(model->nv, 3));
+        return nullptr;
+    }
     auto p = std::make_unique<Peer>();
     p->body.assign(model->body, model->body + model->bodies + 1);
     p->joint.assign(p->body.size(), 0);
@@ -76,16 +87,18 @@ void *open(const peer_model *model, int states, char *why, size_t size) {
         case SOA_PRISMATIC: joint = prismatic(b.axis); break;
         case SOA_SPHERICAL: joint = pinocchio::JointModelSpherical(); break;
         case SOA_FREE: joint = pinocchio::JointModelFreeFlyer(); break;
-        default: std::snprintf(why, size, "joint type not translated for Pinocchio"); return nullptr;
+        default:
+            std::snprintf(why, size, "joint type not translated for Pinocchio");
+            return nullptr;
         }
         const double *R = b.placement.R;
         Eigen::Matrix3d axes, moments;
         axes << R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8];
         const double *I = b.inertia; // xx yy zz xy xz yz
         moments << I[0], I[3], I[4], I[3], I[1], I[5], I[4], I[5], I[2];
-        p->joint[i] = p->model.addJoint(p->joint[static_cast<size_t>(b.parent)], joint,
-                                        pinocchio::SE3(axes, vec(b.placement.p)),
-                                        "j" + std::to_string(i));
+        p->joint[i] =
+            p->model.addJoint(p->joint[static_cast<size_t>(b.parent)], joint,
+                              pinocchio::SE3(axes, vec(b.placement.p)), "j" + std::to_string(i));
         p->model.appendBodyToJoint(p->joint[i], pinocchio::Inertia(b.mass, vec(b.com), moments));
     }
     p->last = p->model.addFrame(pinocchio::Frame("last", p->joint.back(), 0,
@@ -219,9 +232,14 @@ void fetch(void *peer, peer_fn fn, int, int, double *out) {
 extern "C" const peer_library *peer_get() {
     static const peer_library library = {
         "pinocchio",
-        "Pinocchio " PINOCCHIO_VERSION " and Eigen " TEXT(EIGEN_WORLD_VERSION) "." TEXT(
-            EIGEN_MAJOR_VERSION) "." TEXT(EIGEN_MINOR_VERSION) ", compiled for this processor by " COMPILER
-                                                               " " __VERSION__,
-        open, close, load, way, run, fetch};
+        "Pinocchio " PINOCCHIO_VERSION
+        " and Eigen " TEXT(EIGEN_WORLD_VERSION) "." TEXT(EIGEN_MAJOR_VERSION) "." TEXT(
+            EIGEN_MINOR_VERSION) ", compiled for this processor by " COMPILER " " __VERSION__,
+        open,
+        close,
+        load,
+        way,
+        run,
+        fetch};
     return &library;
 }

@@ -12,13 +12,11 @@ typedef soa_status aba_function(const soa_model *model, soa_work *work, const do
                                 int wrench_count, double *qdd);
 typedef soa_status batch_function(const soa_model *model, soa_batch *batch, long count,
                                   const double *q, const double *v, const double *tau,
-                                  const soa_batch_wrenches *wrenches, double *qdd);
+                                  const double *fext, double *qdd);
 
-__attribute__((visibility("default"))) double time_aba(void *aba, const soa_model *model,
-                                                       soa_work *work, int nq, int nv,
-                                                       const double *q, const double *v,
-                                                       const double *tau, double *qdd, long count,
-                                                       long repeat);
+__attribute__((visibility("default"))) double
+time_aba(void *aba, const soa_model *model, soa_work *work, int nq, int nv, const double *q,
+         const double *v, const double *tau, double *qdd, long count, long repeat);
 __attribute__((visibility("default"))) double time_batch(void *aba_batch, const soa_model *model,
                                                          soa_batch *batch, long count,
                                                          const double *q, const double *v,

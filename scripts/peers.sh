@@ -12,7 +12,7 @@ mkdir -p build
 
 skip() { # REASON
     tail -n 2 "$log" >&2
-    echo "SKIPPED: Pinocchio and MuJoCo of PyPI: $1 (all of it: $log). Nothing is compared with them."
+    echo "SKIPPED: Pinocchio and MuJoCo of PyPI: $1 (all of it: $log)"
     exit 0
 }
 

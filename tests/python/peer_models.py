@@ -1,7 +1,7 @@
 """Models of soa in Pinocchio and in MuJoCo, built through their interfaces; random trees.
 
-Used by test_peers.py and by bench/python.py. Joints are joined body by body, so that all three programs have the same
-coordinates in the same order, apart from quaternions and from the rates of free joints.
+Used by test_peers.py and by bench/python.py. Trees are built body by body, with the same
+coordinates in all three programs apart from order, quaternions and the rates of free joints.
 """
 
 from __future__ import annotations
@@ -21,18 +21,39 @@ from soa.frames import frame_struct
 from soa.model import JOINT_TYPES
 
 Array = NDArray[np.float64]
-PINOCCHIO_TYPES = ("revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
-MUJOCO_TYPES = ("revolute", "prismatic", "cylindrical", "universal", "planar", "spherical")  # free: only at the root
+PINOCCHIO_TYPES = (
+    "revolute",
+    "prismatic",
+    "helical",
+    "cylindrical",
+    "universal",
+    "planar",
+    "spherical",
+    "free",
+)
+MUJOCO_TYPES = (
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "universal",
+    "planar",
+    "spherical",
+)  # free: only at the root
 
 
-# --- random trees -----------------------------------------------------------------------------------------------------
+# --- random trees ---------------------------------------------------------------------------------
+
 
 def random_rotation(rng: np.random.Generator) -> Array:
     """A rotation matrix, uniformly distributed."""
     w, x, y, z = unit(rng.normal(size=4))
-    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                     [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                     [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def random_pose(rng: np.random.Generator, size: float = 0.5) -> Array:
@@ -43,11 +64,13 @@ def random_pose(rng: np.random.Generator, size: float = 0.5) -> Array:
 
 
 def random_inertia(rng: np.random.Generator) -> tuple[float, Array, Array]:
-    """Mass, centre of mass and inertia about it of a cloud of eight points: always possible, never along the axes."""
+    """Mass, centre of mass and inertia about it of eight points, so that they are possible."""
     points, masses = rng.uniform(-0.3, 0.3, (8, 3)), rng.uniform(0.1, 1.0, 8)
     com = masses @ points / masses.sum()
     arms = points - com
-    inertia = sum(m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, arms, strict=True))
+    inertia = sum(
+        m * (r @ r * np.eye(3) - np.outer(r, r)) for m, r in zip(masses, arms, strict=True)
+    )
     return float(masses.sum()), com, np.asarray(inertia)
 
 
@@ -56,12 +79,14 @@ def unit(x: Array) -> Array:
     return x / np.linalg.norm(x)
 
 
-def random_tree(rng: np.random.Generator, types: Sequence[str], free_root: bool = False,
-                branching: float = 0.4) -> soa.Model:
-    """A tree with one joint of each of the types, in that order; body i is "b<i>", its joint "j<i>".
+def random_tree(
+    rng: np.random.Generator, types: Sequence[str], free_root: bool = False, branching: float = 0.4
+) -> soa.Model:
+    """A tree with these types of joints, in that order; body i is "b<i>", its joint "j<i>".
 
-    Gravity, axes, placements and inertias are random. `branching` is the probability that a body does not hang on the one
-    before it. free_root: a free joint without a placement comes first, the one kind that MuJoCo has.
+    Gravity, axes, placements and inertias are random. `branching` is the probability that a body
+    hangs on any of those before it, not on the last. free_root: a free joint without a placement
+    comes first, the one kind that MuJoCo has.
     """
     kinds = ["free"] * free_root + list(types)
     names = [(f"b{i}".encode(), f"j{i}".encode()) for i in range(1, len(kinds) + 1)]
@@ -75,7 +100,9 @@ def random_tree(rng: np.random.Generator, types: Sequence[str], free_root: bool 
         body.placement = frame_struct(np.eye(4) if root else random_pose(rng))
         axis = unit(rng.normal(size=3))
         second = unit(rng.normal(size=3))
-        if kind == "planar" or abs(axis @ second) > 0.9:  # a universal joint only must not have parallel axes
+        if (
+            kind == "planar" or abs(axis @ second) > 0.9
+        ):  # a universal joint only must not have parallel axes
             second = unit(np.cross(axis, second))
         body.joint.axis[:], body.joint.axis2[:] = axis, second
         body.joint.pitch = rng.uniform(-0.3, 0.3)
@@ -91,15 +118,16 @@ def random_tree(rng: np.random.Generator, types: Sequence[str], free_root: bool 
 
 def random_types(rng: np.random.Generator, of: Sequence[str], count: int) -> list[str]:
     """Types of joints in random order: each of them once, the others chosen at random."""
-    kinds = [*of, *rng.choice(of, max(0, count - len(of)))][:max(count, len(of))]
+    kinds = [*of, *rng.choice(of, max(0, count - len(of)))][: max(count, len(of))]
     return [str(kind) for kind in rng.permutation(kinds)]
 
 
-# --- random loops -----------------------------------------------------------------------------------------------------
+# --- random loops ---------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Tie:
-    """A place in one body joined to a place in another one: "fixed", 6 rows, or "spherical", 3 rows; body 0: the world."""
+    """Two places in two bodies joined, "fixed" (6 rows) or "spherical" (3); body 0: the world."""
 
     kind: str
     body1: int
@@ -125,35 +153,51 @@ def body_pose(model: soa.Model, q: Array, body: int) -> Array:
     return np.eye(4) if body == 0 else model.pose(q, model.body(body).link)
 
 
-def random_closed(rng: np.random.Generator, of: Sequence[str], most_condition: float = 1e6) -> ClosedState:
-    """A random tree with one to three ties whose rows are independent: the condition of G M^-1 G' is limited."""
+def random_closed(
+    rng: np.random.Generator, of: Sequence[str], most_condition: float = 1e6
+) -> ClosedState:
+    """A random tree with one to three ties; the condition of G M^-1 G' is limited."""
     for _ in range(50):
-        model = random_tree(rng, random_types(rng, of, int(rng.integers(8, 14))), bool(rng.integers(2)), rng.random())
+        model = random_tree(
+            rng,
+            random_types(rng, of, int(rng.integers(8, 14))),
+            bool(rng.integers(2)),
+            rng.random(),
+        )
         q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
         v, tau = rng.normal(size=(2, model.nv))
         constraints, ties = Constraints(model), []
         for number in range(int(rng.integers(1, 4))):
-            body1, body2 = (int(body) for body in rng.choice(model.body_count + 1, 2, replace=False))
+            body1, body2 = (
+                int(body) for body in rng.choice(model.body_count + 1, 2, replace=False)
+            )
             kind: Literal["fixed", "spherical"] = "fixed" if rng.integers(2) else "spherical"
             place1 = random_pose(rng)
-            place2 = np.linalg.solve(body_pose(model, q, body2), body_pose(model, q, body1) @ place1)
+            place2 = np.linalg.solve(
+                body_pose(model, q, body2), body_pose(model, q, body1) @ place1
+            )
             frames = [0 if body == 0 else model.body(body).link for body in (body1, body2)]
-            constraints.add(Loop(frames[0], frames[1], kind, place1=place1, place2=place2, name=f"tie{number}"))
-            ties.append(Tie(kind, body1, body2, place1, place2))
+            constraints.add(
+                Loop(frames[0], frames[1], kind, place1=place1, place2=place2, name=f"tie{number}")
+            )
+            ties.append(Tie(kind, body1, body2, place1, np.asarray(place2, dtype=np.float64)))
         G = constraints.evaluate(q, v).G
         if len(G) > model.nv:
             continue
         push = np.linalg.solve(model.mass(q), G.T)
         if np.linalg.cond(G @ push) <= most_condition:
-            return ClosedState(model, constraints, ties, q, v - push @ np.linalg.solve(G @ push, G @ v), tau)
+            return ClosedState(
+                model, constraints, ties, q, v - push @ np.linalg.solve(G @ push, G @ v), tau
+            )
     raise AssertionError("no tree with independent ties in 50 trials")
 
 
-# --- conversion of states ---------------------------------------------------------------------------------------------
+# --- conversion of states -------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class Rates:
-    """Velocities of both programs at one state: theirs = B ours; accelerations: theirs = B ours + c."""
+    """Rates of both programs at one state: velocities theirs = B ours, accelerations B ours + c."""
 
     B: Array
     c: Array
@@ -164,11 +208,11 @@ class Rates:
 
     def force_to(self, ours: Array) -> Array:
         """Torques in the other program's coordinates."""
-        return np.linalg.solve(self.B.T, ours)
+        return np.asarray(np.linalg.solve(self.B.T, ours), dtype=np.float64)
 
     def a_from(self, theirs: Array) -> Array:
         """Accelerations in soa's coordinates."""
-        return np.linalg.solve(self.B, theirs - self.c)
+        return np.asarray(np.linalg.solve(self.B, theirs - self.c), dtype=np.float64)
 
     def mass_from(self, theirs: Array) -> Array:
         """A mass matrix in soa's coordinates."""
@@ -190,7 +234,7 @@ def joint_infos(model: soa.Model) -> list[Any]:
 
 
 def depth_first(bodies: Sequence[soa.Body]) -> list[int]:
-    """Numbers of the bodies so that those of a branch follow each other, as both programs need it."""
+    """Numbers of the bodies so that those of a branch follow each other, as both peers need it."""
     children: dict[int, list[int]] = {}
     for body in bodies:
         children.setdefault(body.parent, []).append(body.number)
@@ -203,7 +247,8 @@ def depth_first(bodies: Sequence[soa.Body]) -> list[int]:
     return order
 
 
-# --- Pinocchio --------------------------------------------------------------------------------------------------------
+# --- Pinocchio ------------------------------------------------------------------------------------
+
 
 def pinocchio_joints(kind: str, info: Any) -> list[Any]:
     """Pinocchio's joints that together are one of soa's."""
@@ -211,7 +256,11 @@ def pinocchio_joints(kind: str, info: Any) -> list[Any]:
 
     axis, second = np.array(info.axis[:]), np.array(info.axis2[:])
     if kind == "revolute":
-        return [pin.JointModelRZ() if (axis == [0, 0, 1]).all() else pin.JointModelRevoluteUnaligned(axis)]
+        return [
+            pin.JointModelRZ()
+            if (axis == [0, 0, 1]).all()
+            else pin.JointModelRevoluteUnaligned(axis)
+        ]
     if kind == "prismatic":
         return [pin.JointModelPrismaticUnaligned(axis)]
     if kind == "helical":
@@ -225,8 +274,11 @@ def pinocchio_joints(kind: str, info: Any) -> list[Any]:
     if kind == "cylindrical":
         return [pin.JointModelRevoluteUnaligned(axis), pin.JointModelPrismaticUnaligned(axis)]
     assert kind == "planar", kind  # Pinocchio's own has rates in the axes of the body
-    return [pin.JointModelPrismaticUnaligned(second), pin.JointModelPrismaticUnaligned(np.cross(axis, second)),
-            pin.JointModelRevoluteUnaligned(axis)]
+    return [
+        pin.JointModelPrismaticUnaligned(second),
+        pin.JointModelPrismaticUnaligned(np.cross(axis, second)),
+        pin.JointModelRevoluteUnaligned(axis),
+    ]
 
 
 def pinocchio_whole(kind: str, info: Any, parts: list[Any]) -> Any:
@@ -242,10 +294,10 @@ def pinocchio_whole(kind: str, info: Any, parts: list[Any]) -> Any:
 
 
 class PinocchioTwin:
-    """A Pinocchio model of the same tree, built joint by joint; a frame for each body has the name of its link.
+    """A Pinocchio model of the same tree; a frame for each body has the name of its link.
 
-    split: universal, cylindrical and planar joints become revolute and prismatic ones with links of no mass between
-    them; otherwise they are one joint of Pinocchio's. The coordinates are the same.
+    split: universal, cylindrical and planar joints become revolute and prismatic ones with links of
+    no mass between them; otherwise they are one joint of Pinocchio's. The coordinates are the same.
     """
 
     def __init__(self, model: soa.Model, split: bool = False) -> None:
@@ -255,7 +307,7 @@ class PinocchioTwin:
         self.model.gravity.linear = model.gravity
         self._bodies = model.bodies
         self.joints = [0] * (model.body_count + 1)  # that carries the body
-        self._first = self.joints.copy()            # that has the body's first coordinate
+        self._first = self.joints.copy()  # that has the body's first coordinate
         infos = joint_infos(model)
         for number in depth_first(self._bodies):
             body = self._bodies[number - 1]
@@ -267,7 +319,9 @@ class PinocchioTwin:
                 joint = self.model.addJoint(joint, part, place, body.joint + "_" * i)
                 place = pin.SE3.Identity()
                 self._first[number] = self._first[number] or joint
-            self.model.appendBodyToJoint(joint, pin.Inertia(body.mass, body.com, body.inertia), place)
+            self.model.appendBodyToJoint(
+                joint, pin.Inertia(body.mass, body.com, body.inertia), place
+            )
             self.model.addFrame(pin.Frame(body.link, joint, 0, pin.SE3.Identity(), pin.OP_FRAME))
             self.joints[number] = joint
         assert (self.model.nq, self.model.nv) == (model.nq, model.nv)
@@ -275,7 +329,9 @@ class PinocchioTwin:
         B = np.zeros((model.nv, model.nv))
         for body in self._bodies:
             at, size = self.model.joints[self._first[body.number]].idx_v, body.v.stop - body.v.start
-            B[at:at + size, body.v] = np.roll(np.eye(size), 3, axis=1) if body.type == "free" else np.eye(size)
+            B[at : at + size, body.v] = (
+                np.roll(np.eye(size), 3, axis=1) if body.type == "free" else np.eye(size)
+            )
         self.rates = Rates(B, np.zeros(model.nv))
 
     def q_to(self, q: Array) -> Array:
@@ -285,7 +341,7 @@ class PinocchioTwin:
             at, mine = self.model.joints[self._first[body.number]].idx_q, q[body.q].copy()
             if body.type in ("free", "spherical"):
                 mine[-4:] = convert.xyzw(mine[-4:])
-            result[at:at + len(mine)] = mine
+            result[at : at + len(mine)] = mine
         return result
 
     def jacobian_from(self, theirs: Array) -> Array:
@@ -293,7 +349,8 @@ class PinocchioTwin:
         return np.asarray(convert.swap_six(theirs, axis=0) @ self.rates.B)
 
 
-# --- MuJoCo -----------------------------------------------------------------------------------------------------------
+# --- MuJoCo ---------------------------------------------------------------------------------------
+
 
 def _text(x: Any) -> str:
     return " ".join(repr(float(number)) for number in np.ravel(x))
@@ -318,7 +375,9 @@ def principal(inertia: Array) -> tuple[Array, Array]:
 def possible(body: soa.Body) -> bool:
     """Does MuJoCo accept this mass and inertia?"""
     moments, _ = principal(body.inertia)
-    return bool(body.mass > 1e-9 and moments[0] > 1e-9 and moments[0] + moments[1] > moments[2] * (1 + 1e-9))
+    return bool(
+        body.mass > 1e-9 and moments[0] > 1e-9 and moments[0] + moments[1] > moments[2] * (1 + 1e-9)
+    )
 
 
 class MuJoCoTwin:
@@ -333,22 +392,35 @@ class MuJoCoTwin:
         self._bodies = model.bodies
         self._infos = joint_infos(model)
         self._impossible = [body.link for body in self._bodies if not possible(body)]
-        tree = "".join(self._body(number) for number, body in enumerate(self._bodies, 1) if body.parent == 0)
+        tree = "".join(
+            self._body(number) for number, body in enumerate(self._bodies, 1) if body.parent == 0
+        )
         self.model = mujoco.MjModel.from_xml_string(
             '<mujoco><compiler angle="radian" autolimits="false"/>'
             f'<option gravity="{_text(model.gravity)}"/>'
-            f"<worldbody>{tree}</worldbody><equality>{equalities}</equality></mujoco>")
+            f"<worldbody>{tree}</worldbody><equality>{equalities}</equality></mujoco>"
+        )
         disabled = mujoco.mjtDisableBit
         if self._impossible:
             self._set_inertias()
-        self.model.opt.disableflags |= disabled.mjDSBL_CONTACT | disabled.mjDSBL_LIMIT | disabled.mjDSBL_WARMSTART
+        self.model.opt.disableflags |= (
+            disabled.mjDSBL_CONTACT | disabled.mjDSBL_LIMIT | disabled.mjDSBL_WARMSTART
+        )
         assert (self.model.nq, self.model.nv) == (model.nq, model.nv)
         self.data = mujoco.MjData(self.model)
         joints = [self.model.joint(body.joint) for body in self._bodies]
-        self._q = np.concatenate([np.arange(body.q.stop - body.q.start) + joint.qposadr[0]
-                                  for body, joint in zip(self._bodies, joints, strict=True)])
-        self._v = np.concatenate([np.arange(body.v.stop - body.v.start) + joint.dofadr[0]
-                                  for body, joint in zip(self._bodies, joints, strict=True)])
+        self._q = np.concatenate(
+            [
+                np.arange(body.q.stop - body.q.start) + joint.qposadr[0]
+                for body, joint in zip(self._bodies, joints, strict=True)
+            ]
+        )
+        self._v = np.concatenate(
+            [
+                np.arange(body.v.stop - body.v.start) + joint.dofadr[0]
+                for body, joint in zip(self._bodies, joints, strict=True)
+            ]
+        )
 
     def _body(self, number: int) -> str:
         body, info = self._bodies[number - 1], self._infos[number - 1]
@@ -356,11 +428,18 @@ class MuJoCoTwin:
         mass = body.mass
         if body.link in self._impossible:
             mass, moments = 1.0, np.array([1.1, 1.2, 1.5])
-        children = [self._body(other) for other, child in enumerate(self._bodies, 1) if child.parent == number]
-        return (f'<body name="{body.link}" pos="{_text(body.placement[:3, 3])}" '
-                f'quat="{_text(mat_to_quaternion(body.placement[:3, :3]))}">'
-                f'<inertial mass="{mass!r}" pos="{_text(body.com)}" quat="{_text(mat_to_quaternion(axes))}" '
-                f'diaginertia="{_text(moments)}"/>{self._joints(body, info)}{"".join(children)}</body>')
+        children = [
+            self._body(other)
+            for other, child in enumerate(self._bodies, 1)
+            if child.parent == number
+        ]
+        return (
+            f'<body name="{body.link}" pos="{_text(body.placement[:3, 3])}" '
+            f'quat="{_text(mat_to_quaternion(body.placement[:3, :3]))}">'
+            f'<inertial mass="{mass!r}" pos="{_text(body.com)}" '
+            f'quat="{_text(mat_to_quaternion(axes))}" diaginertia="{_text(moments)}"/>'
+            f"{self._joints(body, info)}{''.join(children)}</body>"
+        )
 
     def _set_inertias(self) -> None:
         """The inertias that MuJoCo refuses to read: of no mass, of no thickness, or of no body."""
@@ -371,7 +450,10 @@ class MuJoCoTwin:
                 moments, axes = principal(body.inertia)
                 number = self.model.body(body.link).id
                 self.model.body_mass[number] = body.mass
-                self.model.body_inertia[number], self.model.body_iquat[number] = moments, mat_to_quaternion(axes)
+                self.model.body_inertia[number], self.model.body_iquat[number] = (
+                    moments,
+                    mat_to_quaternion(axes),
+                )
         mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
     @staticmethod
@@ -380,14 +462,21 @@ class MuJoCoTwin:
         if body.type == "free":
             assert body.parent == 0 and (body.placement == np.eye(4)).all()
             return f'<freejoint name="{body.joint}"/>'
-        parts = {"revolute": [("hinge", axis)], "prismatic": [("slide", axis)], "spherical": [("ball", axis)],
-                 "cylindrical": [("hinge", axis), ("slide", axis)], "universal": [("hinge", axis), ("hinge", second)],
-                 "planar": [("slide", second), ("slide", np.cross(axis, second)), ("hinge", axis)]}[body.type]
-        return "".join(f'<joint name="{body.joint}{"_" * i}" type="{kind}" axis="{_text(direction)}"/>'
-                       for i, (kind, direction) in enumerate(parts))
+        parts = {
+            "revolute": [("hinge", axis)],
+            "prismatic": [("slide", axis)],
+            "spherical": [("ball", axis)],
+            "cylindrical": [("hinge", axis), ("slide", axis)],
+            "universal": [("hinge", axis), ("hinge", second)],
+            "planar": [("slide", second), ("slide", np.cross(axis, second)), ("hinge", axis)],
+        }[body.type]
+        return "".join(
+            f'<joint name="{body.joint}{"_" * i}" type="{kind}" axis="{_text(direction)}"/>'
+            for i, (kind, direction) in enumerate(parts)
+        )
 
     def rates(self, q: Array, v: Array) -> Rates:
-        """Of a free joint MuJoCo has the linear velocity in world axes first, then the angular one in body axes."""
+        """Of a free joint MuJoCo has the linear velocity first, in world axes."""
         B, c = np.zeros((len(v), len(v))), np.zeros(len(v))
         B[self._v, np.arange(len(v))] = 1
         for body in self._bodies:
@@ -395,8 +484,8 @@ class MuJoCoTwin:
                 mine, linear, angular = body.v.start, self._v[body.v][:3], self._v[body.v][3:]
                 R = convert._rotation(q[body.q][3:])
                 B[:, body.v] = 0
-                B[linear, mine + 3:mine + 6] = R
-                B[angular, mine:mine + 3] = np.eye(3)
+                B[linear, mine + 3 : mine + 6] = R
+                B[angular, mine : mine + 3] = np.eye(3)
                 c[linear] = R @ np.cross(v[body.v][:3], v[body.v][3:])
         return Rates(B, c)
 
