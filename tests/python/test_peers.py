@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import xml.etree.ElementTree as ElementTree
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -512,11 +513,10 @@ def closed_of(seed: int, of: tuple[str, ...]) -> ClosedState:
     return random_closed(np.random.default_rng([seed, len(of), 99]), of)
 
 
-@pytest.mark.parametrize("seed", range(MODELS))
-def test_pinocchio_closed(seed: int) -> None:
+def compare_pinocchio_closed(case: ClosedState) -> Worst:
     """Accelerations and forces of rigid constraints, CONTACT_6D and CONTACT_3D."""
-    pin = pytest.importorskip("pinocchio", reason=WITHOUT_PINOCCHIO)
-    case = closed_of(seed, PINOCCHIO_TYPES)
+    import pinocchio as pin
+
     model, q, twin = case.model, case.q, PinocchioTwin(case.model)
     ours = case.constraints.fd(q, case.v, case.tau, with_wrenches=True)
     theirs, found = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
@@ -558,7 +558,7 @@ def test_pinocchio_closed(seed: int) -> None:
             body[:3, :3] @ tie.place1[:3, 3], force
         )
         worst.compare("wrench", ours.wrenches[f"tie{number}"][0], np.concatenate([moment, force]))
-    assert max(worst.values()) <= TOLERANCE, (seed, worst)
+    return worst
 
 
 def mujoco_closed(case: ClosedState) -> MuJoCoTwin:
@@ -587,16 +587,15 @@ def mujoco_closed(case: ClosedState) -> MuJoCoTwin:
     return twin
 
 
-@pytest.mark.parametrize("seed", range(MODELS))
-def test_mujoco_closed(seed: int) -> None:
+def compare_mujoco_closed(case: ClosedState) -> Worst:
     """MuJoCo's constraints give way by R times their force.
 
     Its answer follows from our G, gamma and M^-1 and from its R.  With T between its rows and ours,
     J = T G: f = -(T G M^-1 G' T' + R)^-1 T (G a0 + gamma).  With R = 0 the same formula is our
     closed dynamics.
     """
-    mujoco = pytest.importorskip("mujoco", reason=WITHOUT_MUJOCO)
-    case = closed_of(seed, MUJOCO_TYPES)
+    import mujoco
+
     model, q, v = case.model, case.q, case.v
     twin = mujoco_closed(case)
     peer, data = twin.model, twin.data
@@ -615,6 +614,20 @@ def test_mujoco_closed(seed: int) -> None:
     worst.compare("force", force, data.efc_force[: data.nefc])
     worst.compare("qdd", free + push @ force, rates.a_from(data.qacc))
     worst.compare("rigid qdd", free - push @ np.linalg.solve(rows @ push, miss), ours.qdd)
+    return worst
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_pinocchio_closed(seed: int) -> None:
+    pytest.importorskip("pinocchio", reason=WITHOUT_PINOCCHIO)
+    worst = compare_pinocchio_closed(closed_of(seed, PINOCCHIO_TYPES))
+    assert max(worst.values()) <= TOLERANCE, (seed, worst)
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_mujoco_closed(seed: int) -> None:
+    pytest.importorskip("mujoco", reason=WITHOUT_MUJOCO)
+    worst = compare_mujoco_closed(closed_of(seed, MUJOCO_TYPES))
     assert max(worst.values()) <= TOLERANCE, (seed, worst)
 
 
@@ -642,19 +655,23 @@ def test_mujoco(file: Path, floating: bool) -> None:
 
 
 def show() -> None:
-    """Prints the worst errors of random trees, then one table of the files for each program."""
-    for name, compare_tree in (
-        ("pinocchio", compare_pinocchio_tree),
-        ("mujoco", compare_mujoco_tree),
-    ):
+    """Prints the worst errors of random trees and loops, then one table of the files each."""
+    compared: tuple[tuple[str, Callable[[int], Worst]], ...] = (
+        ("Pinocchio, trees", lambda seed: compare_pinocchio_tree(*tree_of(seed, "pinocchio"))),
+        ("MuJoCo, trees", lambda seed: compare_mujoco_tree(*tree_of(seed, "mujoco"))),
+        (
+            "Pinocchio, loops",
+            lambda seed: compare_pinocchio_closed(closed_of(seed, PINOCCHIO_TYPES)),
+        ),
+        ("MuJoCo, loops", lambda seed: compare_mujoco_closed(closed_of(seed, MUJOCO_TYPES))),
+    )
+    for title, compare_seed in compared:
         worst = Worst()
         for seed in range(MODELS):
-            for quantity, error in compare_tree(*tree_of(seed, name)).items():
+            for quantity, error in compare_seed(seed).items():
                 worst[quantity] = max(worst.get(quantity, 0.0), error)
-        print(
-            f"\n{name}, {MODELS} random trees, seeds 0 to {MODELS - 1}:",
-            ", ".join(f"{quantity} {error:.0e}" for quantity, error in worst.items()),
-        )
+        errors = ", ".join(f"{quantity} {error:.0e}" for quantity, error in worst.items())
+        print(f"\n{title}, seeds 0 to {MODELS - 1}: {errors}")
     for compare in (compare_pinocchio, compare_mujoco):
         for (file, floating), name in zip(CASES, NAMES, strict=True):
             worst = compare(file, floating)
