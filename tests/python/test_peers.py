@@ -28,13 +28,18 @@ from peer_models import (
     ClosedState,
     MuJoCoTwin,
     PinocchioTwin,
+    Tie,
     body_pose,
     mat_to_quaternion,
     random_closed,
+    random_pose,
     random_tree,
     random_types,
 )
 from soa import convert
+from soa.constraints import Constraints, Loop
+from soa.grasp import METHODS as GRASP_METHODS
+from soa.grasp import Contact, Grasp
 
 Array = NDArray[np.float64]
 TOLERANCE = 1e-9
@@ -513,52 +518,98 @@ def closed_of(seed: int, of: tuple[str, ...]) -> ClosedState:
     return random_closed(np.random.default_rng([seed, len(of), 99]), of)
 
 
-def compare_pinocchio_closed(case: ClosedState) -> Worst:
-    """Accelerations and forces of rigid constraints, CONTACT_6D and CONTACT_3D."""
+def pinocchio_closed(case: ClosedState) -> tuple[Array, list[Array]]:
+    """Pinocchio's accelerations under rigid constraints, CONTACT_6D and CONTACT_3D, and wrenches.
+
+    Accelerations are in soa's coordinates, wrenches on body 1 at its origin, world axes.
+    """
     import pinocchio as pin
 
-    model, q, twin = case.model, case.q, PinocchioTwin(case.model)
-    ours = case.constraints.fd(q, case.v, case.tau, with_wrenches=True)
-    theirs, found = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    twin = PinocchioTwin(case.model)
+    constraints, found = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     for tie in case.ties:
         kind = pin.ContactType.CONTACT_6D if tie.kind == "fixed" else pin.ContactType.CONTACT_3D
-        theirs.append(
-            pin.RigidConstraintModel(
-                kind,
-                twin.model,
-                twin.joints[tie.body1],
-                pin.SE3(tie.place1),
-                twin.joints[tie.body2],
-                pin.SE3(tie.place2),
-                pin.LOCAL,
-            )
-        )
-    for constraint in theirs:
+        first = twin.joints[tie.body1], pin.SE3(tie.place1)
+        second = twin.joints[tie.body2], pin.SE3(tie.place2)
+        constraints.append(pin.RigidConstraintModel(kind, twin.model, *first, *second, pin.LOCAL))
+    for constraint in constraints:
         found.append(constraint.createData())
-    pin.initConstraintDynamics(twin.model, twin.data, theirs, found)
+    pin.initConstraintDynamics(twin.model, twin.data, constraints, found)
+    state = twin.q_to(case.q), twin.rates.B @ case.v, twin.rates.force_to(case.tau)
     settings = pin.ProximalSettings(1e-14, 1e-14, 0.0, 10)
-    qdd = pin.constraintDynamics(
-        twin.model,
-        twin.data,
-        twin.q_to(q),
-        twin.rates.B @ case.v,
-        twin.rates.force_to(case.tau),
-        theirs,
-        found,
-        settings,
-    )
-    worst = Worst()
-    worst.compare("qdd", ours.qdd, twin.rates.a_from(qdd))
-    for number, (tie, answer) in enumerate(zip(case.ties, found, strict=True)):
-        # Theirs is at place1 and in its axes, ours at the body's origin and in world axes.
-        body = body_pose(model, q, tie.body1)
+    qdd = pin.constraintDynamics(twin.model, twin.data, *state, constraints, found, settings)
+    wrenches = []
+    for tie, answer in zip(case.ties, found, strict=True):  # theirs is at place1, in its axes
+        body = body_pose(case.model, case.q, tie.body1)
         axes = (body @ tie.place1)[:3, :3]
-        force = axes @ answer.contact_force.linear
-        moment = axes @ answer.contact_force.angular + np.cross(
-            body[:3, :3] @ tie.place1[:3, 3], force
-        )
-        worst.compare("wrench", ours.wrenches[f"tie{number}"][0], np.concatenate([moment, force]))
+        force, moment = axes @ answer.contact_force.linear, axes @ answer.contact_force.angular
+        arm = body[:3, :3] @ tie.place1[:3, 3]
+        wrenches.append(np.concatenate([moment + np.cross(arm, force), force]))
+    return twin.rates.a_from(qdd), wrenches
+
+
+def compare_pinocchio_closed(case: ClosedState) -> Worst:
+    """Accelerations and constraint forces."""
+    ours = case.constraints.fd(case.q, case.v, case.tau, with_wrenches=True)
+    qdd, wrenches = pinocchio_closed(case)
+    worst = Worst()
+    worst.compare("qdd", ours.qdd, qdd)
+    for number, wrench in enumerate(wrenches):
+        worst.compare("wrench", ours.wrenches[f"tie{number}"][0], wrench)
     return worst
+
+
+def grasp_of(seed: int) -> ClosedState:
+    """Two arms hold an object, each welded to it or at a point; neither arm is near a singularity.
+
+    There the method "woodbury", which needs the inverse of each hand's compliance, gives up.
+    """
+    rng = np.random.default_rng([seed, 77])
+    model = soa.Model.open("two-puma-object", ideal=True)
+    numbers = {body.link: body.number for body in model.bodies}
+    carried = numbers["object"]
+    for _ in range(50):
+        q = model.integrate(model.neutral(), rng.uniform(-2, 2, model.nv))
+        v, tau = rng.normal(size=(2, model.nv))
+        hands = "left_link6", "right_link6"
+        if max(np.linalg.cond(model.compliance(q, hand)) for hand in hands) > 1e8:
+            continue
+        constraints, ties = Constraints(model), []
+        for hand in (numbers["left_link6"], numbers["right_link6"]):
+            kind: Literal["fixed", "spherical"] = "fixed" if rng.integers(2) else "spherical"
+            place1 = random_pose(rng)
+            in_world = body_pose(model, q, hand) @ place1
+            place2 = np.linalg.inv(body_pose(model, q, carried)) @ in_world
+            link = model.body(hand).link
+            constraints.add(Loop(link, "object", kind, place1=place1, place2=place2, name=link))
+            ties.append(Tie(kind, hand, carried, place1, np.asarray(place2, dtype=np.float64)))
+        G = constraints.evaluate(q, v).G
+        push = np.linalg.solve(model.mass(q), G.T)
+        if np.linalg.cond(G @ push) <= 1e6:
+            v = v - push @ np.linalg.solve(G @ push, G @ v)
+            return ClosedState(model, constraints, ties, q, v, tau)
+    raise AssertionError("no grasp with independent rows in 50 trials")
+
+
+def compare_pinocchio_grasp(case: ClosedState) -> Worst:
+    """Each method of `Grasp.fd` against rigid constraints."""
+    reference, _ = pinocchio_closed(case)
+    grasp = Grasp(case.model)
+    for tie in case.ties:
+        hand = case.model.body(tie.body1).link
+        kind: Literal["rigid", "point"] = "rigid" if tie.kind == "fixed" else "point"
+        grasp.add(Contact(kind, hand, "object", tie.place1, tie.place2, one_sided=False))
+    worst = Worst()
+    for method in GRASP_METHODS:
+        worst.compare(method, grasp.fd(case.q, case.v, case.tau, method=method).qdd, reference)
+    return worst
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_pinocchio_grasp(seed: int) -> None:
+    pytest.importorskip("pinocchio", reason=WITHOUT_PINOCCHIO)
+    worst = compare_pinocchio_grasp(grasp_of(seed))
+    assert max(worst.values()) <= TOLERANCE, (seed, worst)
 
 
 def mujoco_closed(case: ClosedState) -> MuJoCoTwin:
@@ -663,6 +714,7 @@ def show() -> None:
             "Pinocchio, loops",
             lambda seed: compare_pinocchio_closed(closed_of(seed, PINOCCHIO_TYPES)),
         ),
+        ("Pinocchio, grasps", lambda seed: compare_pinocchio_grasp(grasp_of(seed))),
         ("MuJoCo, loops", lambda seed: compare_mujoco_closed(closed_of(seed, MUJOCO_TYPES))),
     )
     for title, compare_seed in compared:
