@@ -997,8 +997,8 @@ enum { PANELS = 3, SERIES = 9 };
 static const char *const panel_calls[PANELS] = {"fd", "id", "mass"};
 static const char *const panel_labels[PANELS] = {"forward dynamics (µs)", "inverse dynamics (µs)",
                                                  "mass matrix (µs)"};
-static const char *const series[SERIES] = {"soa",  "mujoco",    "bullet",  "kdl",      "simbody",
-                                           "dart", "pinocchio", "mujoco3", "soa batch"};
+static const char *const series[SERIES] = {"soa",  "mujoco",    "bullet",    "kdl",    "simbody",
+                                           "dart", "pinocchio", "soa batch", "mujoco3"};
 
 /* Nonzero: the result is a point of this curve. Batches are a separate series. */
 static int belongs(const result *r, const char *call, const char *name) {
