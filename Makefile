@@ -40,7 +40,7 @@ bench: ## install the peers and measure against them: build/bench.json, build/be
 	@$(call configure,-DSOA_BENCH=ON)
 	@$(build) --target bench
 
-bench-python: ## time calls through Python against C, Pinocchio and MuJoCo: rows added to build/bench.json
+bench-python: ## time calls through Python against C, Pinocchio and MuJoCo in ROUNDS (101): rows added to build/bench.json
 	@scripts/setup.sh build bench python
 	@$(call configure,-DSOA_BENCH=ON)
 	@$(build) --target soa_installed
@@ -48,7 +48,7 @@ bench-python: ## time calls through Python against C, Pinocchio and MuJoCo: rows
 	@scripts/peers.sh
 	@$(build) --target python_calls
 	@python=build/peers/bin/python; $$python -c 'import soa, numpy' 2>/dev/null || python=build/python/bin/python; \
-	  $$python bench/python.py --calls build/bench/python_calls.so --json build/bench.json
+	  $$python bench/python.py --calls build/bench/python_calls.so --json build/bench.json --rounds $(or $(ROUNDS),101)
 
 counts: ## count operations as R87 does: tables printed, build/operation-counts.svg drawn
 	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
