@@ -14,8 +14,8 @@
 # With --check nothing is installed: missing packages are listed, and the exit status is then 1.
 set -euo pipefail
 
-# A package, and the command, header or compiler run-time that shows that it is present even if it
-# was not installed by apt.
+# A package, and the command, header (of C, or of python3) or compiler run-time that shows that it is
+# present even if it was not installed by apt.
 build='
 gcc             command:cc
 libc6-dev       header:stdio.h
@@ -74,6 +74,7 @@ python3-venv         package
 python='
 python3       command:python3
 python3-venv  package
+python3-dev   python:Python.h
 binutils      command:objcopy
 '
 test+=$python
@@ -103,6 +104,7 @@ found() { # package probe
     command:*) command -v "$what" >/dev/null ;;
     runtime:*) [ -n "$(find "$(clang -print-resource-dir 2>/dev/null)" -name "libclang_rt.$what*.a" 2>/dev/null)" ] ;;
     header:*) [ -e "/usr/include/$what" ] || [ -e "/usr/local/include/$what" ] ;;
+    python:*) [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/$what" ] ;;
     *) return 1 ;;
     esac
 }

@@ -9,8 +9,8 @@
  *           Z'C^-1(tau - bias)), R'y = -gamma; Q = [Y Z] is orthonormal, so the motions Z need no
  *           further solve.
  * All three end with the same triangular factor of the independent rows (c->L: Cholesky of the
- * scaled G M^-1 G', or R'), which tells the rank, expresses redundant rows by the others, and gives
- * the multipliers of least norm. */
+ * scaled G M^-1 G', or R'), from which come the rank, the redundant rows as combinations of the
+ * others, and the multipliers of least norm. */
 #include "constraint_internal.h"
 #include "../base/small_algebra.h"
 #include "../dynamics/coordinates.h"

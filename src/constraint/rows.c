@@ -7,8 +7,8 @@
  * kinds differ in r, n, rest:
  *     n . p   = 0                     r = 0,        n,  rest 0
  *     n . R a = 0                     r = R a x n,  0,  rest n . (w x (w x R a))
- * and combinations of these for turns, chosen so that the residual is an angle: it then tells the
- * way back from afar.  Rows are used with the opposite sign, so that their multiplier acts on body
+ * and combinations of these for turns, chosen so that the residual is an angle: it then gives the
+ * direction back also from far away.  Rows are used with the opposite sign, so that their multiplier acts on body
  * 1 (soa/constraint.h). */
 #include "constraint_internal.h"
 #include "../base/small_algebra.h"

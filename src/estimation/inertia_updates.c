@@ -60,7 +60,7 @@ static int joint_of(const soa_work *w, int i, const double P[36], hinge_terms *j
     }
     return 1;
 }
-/* out = P - G X' where rows of X' stand in X (n x 6) */
+/* out = P - G X' where rows of X' are stored in X (n x 6) */
 static void subtract_gain(const hinge_terms *j, const double P[36], const double *X,
                           double out[36]) {
     for (int r = 0; r < 6; ++r)

@@ -265,7 +265,7 @@ void soai_gen_put_sweeps(FILE *f, const soai_view_double v, const soai_gen_shari
 int soai_gen_leaves(const soai_view_double v) {
     return !v.nm && v.nv > 12 && v.nv <= 64 && soai_by_columns(v.nb, v.body);
 }
-/* gen_from: where number j of a matrix stands in the lanes, which hold what is on or below the
+/* gen_from: where number j of a matrix is in the lanes, which hold what is on or below the
  * diagonal; one past their end is zero. */
 static void put_from(FILE *f, const soai_view_double v) {
     const int n = v.nv;

@@ -7,10 +7,14 @@
 /* before assimp_calls.h replaces the names */
 #include <assimp/cimport.h>
 #include <assimp/material.h>
-static const char *const names[] = {
-    "aiCreatePropertyStore",  "aiSetImportPropertyInteger", "aiImportFileExWithProperties",
-    "aiReleasePropertyStore", "aiReleaseImport",            "aiGetErrorString",
-    "aiGetMaterialString",    "aiGetMaterialColor"};
+static const char *const names[] = {"aiCreatePropertyStore",
+                                    "aiSetImportPropertyInteger",
+                                    "aiImportFileExWithProperties",
+                                    "aiReleasePropertyStore",
+                                    "aiReleaseImport",
+                                    "aiGetErrorString",
+                                    "aiGetMaterialString",
+                                    "aiGetMaterialColor"};
 
 #include "assimp_calls.h"
 

@@ -359,8 +359,8 @@ static number_fault read_number(const char *s, size_t length, bool infinite, dou
     return NUMBER_GOOD;
 }
 
-/* Reads numbers out of `text`, which stands in <node name="text"> (name NULL:
- * <node>text</node>). */
+/* Reads numbers from `text`, the value of <node name="text"> or, with name NULL, of
+ * <node>text</node>. */
 static bool read_numbers(soai_urdf *u, const xmlNode *node, const char *name, const char *text,
                          double *out, int count, bool infinite) {
     double value[4];

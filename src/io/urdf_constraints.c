@@ -386,7 +386,8 @@ soa_status soa_constraints_from_list(const soa_constraint_list *list, const soa_
     soa_constraint_capacity room = {list->count, 0, dense};
     for (int i = 0; i < list->count; ++i) {
         const int rows = soa_constraint_def_row_count(&list->defs[i]);
-        if (rows > 0 && rows <= 6) room.rows += rows; /* what is wrong is told when it is added */
+        if (rows > 0 && rows <= 6)
+            room.rows += rows; /* what is wrong is reported when it is added */
     }
     soa_constraints *made = NULL;
     soa_status status = soa_constraints_create(model, &room, &made);

@@ -315,7 +315,7 @@ static bool geometry_box(lint *l, const xmlNode *link, double low[3], double hig
 }
 
 /* The centre of mass lies inside the convex hull of the body: outside the box of its primitives, or
- * far off by the size its inertia tells, it is probably in other units or another frame. */
+ * far off by the size its inertia suggests, it is probably in other units or another frame. */
 static void check_com(lint *l, const soai_urdf_link *link, double largest) {
     double low[3], high[3], off = hypot(hypot(link->com[0], link->com[1]), link->com[2]);
     int line = soai_urdf_line(link->inertial);
@@ -323,7 +323,7 @@ static void check_com(lint *l, const soai_urdf_link *link, double largest) {
     soa_lint_level level = l->u.level;
     soai_urdf_sink *sink = l->u.sink;
     l->u.level = SOA_LINT_NOTE;
-    l->u.sink = NULL; /* bad numbers there are told by check_shapes */
+    l->u.sink = NULL; /* bad numbers there are reported by check_shapes */
     bool boxed = geometry_box(l, link->node, low, high);
     l->u.level = level;
     l->u.sink = sink;

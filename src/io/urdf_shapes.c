@@ -2,7 +2,7 @@
  *                colours.
  *
  * The document is opened as by the reader (entities off, no network, sizes bounded); then the
- * shapes are taken from it.  What is wrong with a shape leaves that shape out and is told in a
+ * shapes are taken from it.  What is wrong with a shape leaves that shape out and is reported in a
  * note.  Bounds: SHAPES_MOST shapes, mesh files of FILE_MOST bytes that are regular files of the
  * endings named below, BYTES_MOST bytes and TRIANGLES_MOST triangles in all. */
 #define _XOPEN_SOURCE 700 /* realpath */

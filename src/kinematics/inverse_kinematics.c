@@ -218,7 +218,7 @@ static int advance(soa_tip_work *t, search *a, double *mu) {
     swap(&t->gradient, &t->next_gradient);
     return !stalled;
 }
-/* Steps from t->q until it is good enough, stands in a minimum, or no steps are left. */
+/* Steps from t->q until it is good enough, is at a minimum, or no steps are left. */
 static soa_status run(soa_tip_work *t, search *a) {
     double mu = MU_FIRST;
     if (a->limits) clamp(t, t->q);

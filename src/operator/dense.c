@@ -352,7 +352,7 @@ static void bias_acceleration(const soa_machine *m, int i, const double V[6], do
         v6_add_scaled(m->thd[b->iv + c], h, vJ);
     }
     cross_motion(V, vJ, a);
-    joint_ring(k, w, b, m->thd + b->iv, m->thd + b->iv, a);
+    joint_apparent_rate(k, w, b, m->thd + b->iv, m->thd + b->iv, a);
     if (b->parent) return;
     motion_out(w->b[i].R, w->b[i].p, m->base, h);
     for (int j = 0; j < 6; ++j)

@@ -10,7 +10,7 @@
  *
  * T(i) spans what joint i cannot do (T' H* = 0, orthonormal), Hd(i) = H* (H H*)^-1 turns its torque
  * into a force (H Hd = 1, T' Hd = 0), so beta = T' f.  A reflected rotor Jr is a direction of the
- * joint that yields: its column Hd joins T, its force -Jr qdd joins beta, and -1/Jr stands on the
+ * joint that yields: its column Hd joins T, its force -Jr qdd joins beta, and -1/Jr is on the
  * diagonal instead of 0.  The link inertias stay as they are.
  *
  * passes  (27)  inward: the 2 x 2 block pivot K(i) = [P T; T' -C] of each joint, P(p) += phi P+

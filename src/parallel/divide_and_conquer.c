@@ -7,7 +7,7 @@
  * so that every run ends in a body that gives inertia to all joints before it (or at a tip).  Runs
  * of a path are joined pair by pair, cut where both halves carry the same number of bodies, side
  * branches counted; side branches of one body are added up in the same way.  So a body is at most
- * O(log n) joins away from a root, also in trees.  The mathematics stands in segment_sweeps.h. */
+ * O(log n) joins away from a root, also in trees.  The mathematics is in segment_sweeps.h. */
 #include "../sweep/steps.h"
 #include "../dynamics/work.h"
 #include "../sweep/segments.h"

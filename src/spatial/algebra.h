@@ -386,12 +386,14 @@ SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
         out[i] = abi_entry(P, i, c);
 }
 
-/* abi_subtract   out = P - U Y', where the product is symmetric (Y = U D^-1); out may be P
+/* abi_subtract   out = P - U Y', one column of U and one of U D^-1; the sum over the joint's
+ *                columns is symmetric; out may be P
  * abi_in_add     out = sum + phi P phi*, R87 (37) with rotation; out may be sum:
- *                C' = RCR',  B' = RBR' + [p]C',  A' = RAR' + [p](RBR')' + B'[p]'
+ *                C2 = R C R',  B2 = R B R' + [p] C2,  A2 = R A R' + [p] (R B R')' + B2 [p]',
+ *                ' transposes, [p] x = p x x
  * abi_in_add_axis and abi_in_add_turn do the same for P+ of a joint about coordinate axis `ax`,
- * whose row and column are zero and not read. _axis accepts any R; _turn only a rotation about that
- * axis, and there p = NULL means zero. */
+ * whose row and column are zero and not read (in packs zero to rounding, and read).  _axis accepts
+ * any R; _turn only a rotation about that axis, and there p = NULL means zero. */
 #if SOAI_ABI_PACKED
 /* Entry (i, j) of the four blocks; below the diagonal B and B' are exchanged. */
 SOAI_INLINE pack abi_get(const real *P, int i, int j) {
@@ -574,8 +576,8 @@ SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) 
         }
     }
 }
-/* Shift of an inertia already in the parent's axes: out = sum + [1 p~; 0 1] (A, B,
- * C) [1 0; -p~ 1]. */
+/* Shift of an inertia already in the parent's axes:
+ * out = sum + [1 [p]; 0 1] (A, B, C) [1 0; -[p] 1]. */
 SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real C[6],
                                    const real p[3], const real *sum, real *out) {
     if (!p) {
@@ -590,24 +592,24 @@ SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real 
         return;
     }
     const real x = p[0], y = p[1], z = p[2];
-    real Bp[9]; /* B' = B + [p] C */
-    Bp[0] = B[0] + (y * C[XZ] - z * C[XY]);
-    Bp[1] = B[1] + (y * C[YZ] - z * C[YY]);
-    Bp[2] = B[2] + (y * C[ZZ] - z * C[YZ]);
-    Bp[3] = B[3] + (z * C[XX] - x * C[XZ]);
-    Bp[4] = B[4] + (z * C[XY] - x * C[YZ]);
-    Bp[5] = B[5] + (z * C[XZ] - x * C[ZZ]);
-    Bp[6] = B[6] + (x * C[XY] - y * C[XX]);
-    Bp[7] = B[7] + (x * C[YY] - y * C[XY]);
-    Bp[8] = B[8] + (x * C[YZ] - y * C[XZ]);
-    /* A' = A + [p] B' + B' [p]', with the old B in the first product */
+    real B2[9]; /* B2 = B + [p] C */
+    B2[0] = B[0] + (y * C[XZ] - z * C[XY]);
+    B2[1] = B[1] + (y * C[YZ] - z * C[YY]);
+    B2[2] = B[2] + (y * C[ZZ] - z * C[YZ]);
+    B2[3] = B[3] + (z * C[XX] - x * C[XZ]);
+    B2[4] = B[4] + (z * C[XY] - x * C[YZ]);
+    B2[5] = B[5] + (z * C[XZ] - x * C[ZZ]);
+    B2[6] = B[6] + (x * C[XY] - y * C[XX]);
+    B2[7] = B[7] + (x * C[YY] - y * C[XY]);
+    B2[8] = B[8] + (x * C[YZ] - y * C[XZ]);
+    /* A2 = A + [p] B' + B2 [p]', ' transposes */
     real a[6];
-    a[XX] = A[XX] + (y * (B[2] + Bp[2]) - z * (B[1] + Bp[1]));
-    a[YY] = A[YY] + (z * (B[3] + Bp[3]) - x * (B[5] + Bp[5]));
-    a[ZZ] = A[ZZ] + (x * (B[7] + Bp[7]) - y * (B[6] + Bp[6]));
-    a[XY] = A[XY] + (y * B[5] - z * B[4]) + (z * Bp[0] - x * Bp[2]);
-    a[XZ] = A[XZ] + (y * B[8] - z * B[7]) + (x * Bp[1] - y * Bp[0]);
-    a[YZ] = A[YZ] + (z * B[6] - x * B[8]) + (x * Bp[4] - y * Bp[3]);
+    a[XX] = A[XX] + (y * (B[2] + B2[2]) - z * (B[1] + B2[1]));
+    a[YY] = A[YY] + (z * (B[3] + B2[3]) - x * (B[5] + B2[5]));
+    a[ZZ] = A[ZZ] + (x * (B[7] + B2[7]) - y * (B[6] + B2[6]));
+    a[XY] = A[XY] + (y * B[5] - z * B[4]) + (z * B2[0] - x * B2[2]);
+    a[XZ] = A[XZ] + (y * B[8] - z * B[7]) + (x * B2[1] - y * B2[0]);
+    a[YZ] = A[YZ] + (z * B[6] - x * B[8]) + (x * B2[4] - y * B2[3]);
     SOAI_UNROLL
     for (int i = 0; i < 6; ++i) {
         out[ABI_A(i)] = sum[ABI_A(i)] + a[i];
@@ -615,7 +617,7 @@ SOAI_INLINE void abi_translate_add(const real A[6], const real B[9], const real 
     }
     SOAI_UNROLL
     for (int i = 0; i < 9; ++i)
-        out[ABI_B(i / 3, i % 3)] = sum[ABI_B(i / 3, i % 3)] + Bp[i];
+        out[ABI_B(i / 3, i % 3)] = sum[ABI_B(i / 3, i % 3)] + B2[i];
 }
 /* T R' */
 SOAI_INLINE void rot_right(const real T[9], const real R[9], real B[9]) {

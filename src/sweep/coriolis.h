@@ -30,7 +30,7 @@ SOAI_SWEEP int coriolis_mul(const view_table *k, kernel_work *w, const real *q, 
             W[j] += s[j];
         motion_out(own->R, own->p, in->P, Jd);
         cross_motion(V, s, c);
-        joint_ring(k, w, b, v + b->iv, x + b->iv, c);
+        joint_apparent_rate(k, w, b, v + b->iv, x + b->iv, c);
         for (int j = 0; j < 6; ++j)
             Jd[j] += c[j];
         real IV[6], IW[6], t[6], half[6];

@@ -22,7 +22,7 @@ SOAI_INLINE void step_column(const view_table *k, const kernel_work *w, const bo
     v6_zero(H);
     switch (kind) {
     CASE_ON_AXIS:
-        H[AXIS_OF(kind)] = joint_rate(b, kind, REAL(1));
+        H[AXIS_OF(kind)] = joint_sense(b, kind, REAL(1));
         break;
     case SOAI_KIND_REVOLUTE:
         for (int j = 0; j < 3; ++j)
@@ -58,10 +58,10 @@ SOAI_INLINE void composite_column(const view_table *k, const kernel_work *w, con
         const int ax = AXIS_OF(kind);
         SOAI_UNROLL
         for (int j = 0; j < 3; ++j)
-            f[j] = joint_rate(b, kind, r[4 + sym[ax][j]]);
+            f[j] = joint_sense(b, kind, r[4 + sym[ax][j]]);
         f[3 + ax] = REAL(0);
-        f[3 + NEXT(ax)] = -joint_rate(b, kind, r[1 + LAST(ax)]);
-        f[3 + LAST(ax)] = joint_rate(b, kind, r[1 + NEXT(ax)]);
+        f[3 + NEXT(ax)] = -joint_sense(b, kind, r[1 + LAST(ax)]);
+        f[3 + LAST(ax)] = joint_sense(b, kind, r[1 + NEXT(ax)]);
     } else {
         real H[6];
         step_column(k, w, b, kind, c, H);
@@ -319,7 +319,7 @@ SOAI_INLINE void crba_outward(const view_table *k, kernel_work *w, const body_ta
             root_column(axes, AXIS_OF(kind), x);
             SOAI_UNROLL
             for (int j = 0; j < 3; ++j)
-                x[j] = joint_rate(b, kind, x[j]);
+                x[j] = joint_sense(b, kind, x[j]);
             v3_cross(pw, x, x + 3);
         } else {
             real H[6];
@@ -521,7 +521,7 @@ SOAI_INLINE void columns_outward(const view_table *k, kernel_work *w, int from, 
                                  const real *q) {
     for (int i = from; i <= to; ++i) {
         const body_table *b = k->body + i;
-        if (R_FROM_ANGLES(b->kind) || (!b->parent && b->kind != SOAI_KIND_GENERAL)) continue;
+        if (IS_LEVEL(b->kind) || (!b->parent && b->kind != SOAI_KIND_GENERAL)) continue;
         WITH_ALIGNED_KIND(b, joint_position(k, w, b, i, kind, q))
     }
 }

@@ -105,7 +105,7 @@ SOAI_INLINE void motion_in_world(const view_table *k, kernel_work *w, const body
         v6_add_scaled(v[b->iv + c], S, vJ);
         v6_add_scaled(a[b->iv + c], S, aJ);
     }
-    joint_ring(k, w, b, v + b->iv, v + b->iv, t);
+    joint_apparent_rate(k, w, b, v + b->iv, v + b->iv, t);
     motion_to_root(w, i, t, ring);
     for (int j = 0; j < 6; ++j)
         V[j] = V_l[j] + vJ[j];

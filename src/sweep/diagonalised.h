@@ -190,7 +190,7 @@ SOAI_INLINE void step_diagonal_out(const view_table *k, kernel_work *w, const bo
     for (int j = 0; j < 6; ++j)
         own->V[j] += s[j];
     cross_motion(own->V, s, c);
-    joint_ring(k, w, b, v, v, c);
+    joint_apparent_rate(k, w, b, v, v, c);
     for (int j = 0; j < 6; ++j)
         own->A[j] += c[j];
     step_bias_force(b, own->V, 0, f);
@@ -257,7 +257,7 @@ SOAI_INLINE void step_diagonal_in(const view_table *k, kernel_work *w, const bod
         v6_zero(unit);
         v6_zero(H_rate + 6 * j);
         unit[j] = REAL(1);
-        joint_ring(k, w, b, v, unit, H_rate + 6 * j);
+        joint_apparent_rate(k, w, b, v, unit, H_rate + 6 * j);
         abi_mul(P, H_rate + 6 * j, t);
         for (int r = 0; r < 6; ++r)
             U_rate[6 * j + r] += t[r];

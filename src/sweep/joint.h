@@ -1,15 +1,28 @@
 /* joint.h  the joint interface: all that the sweeps know of joint types.
  *
  *   angles           sines and cosines of all q, before the first joint_position
- *   joint_position   R of the body in its parent from q; p and H* where they depend on q
- *   joint_R          R, wherever it stands
- *   joint_origin     p, wherever it stands
- *   joint_rate       the signed rate about the axis, for joints about a coordinate axis
+ *   joint_position   R of the body in its parent from q, but of level joints; p and H* where they
+ *                    depend on q
+ *   joint_R          R: from the work space, or from sine and cosine where it is not stored
+ *   joint_origin     p: from the table where it is constant, else from the work space
+ *   joint_sense      x with the sense of a level joint, x itself of all others
  *   joint_rot, _back R x and R'x
  *   joint_add        V += H* x
  *   joint_project    x  = H f
- *   joint_ring       a += (apparent rate of H*) v, nonzero only where H* varies in body axes
- *   joint_inertia    U  = P H*,  D = H U
+ *   joint_apparent_rate  a += (apparent rate of H* at joint rates v) x, nonzero only where H*
+ *                    varies in body axes
+ *   joint_inertia    U  = P H*; of level joints P e, without the sense
+ *
+ * The plain pages (aba.h, mass.h) use these instead, on a `joint`, which knows its place:
+ *
+ *   joint_at         the joint of body i
+ *   joint_pose       R, p and, where they vary, H* from q, into the work space
+ *   joint_read       R and p by value
+ *   joint_size       degrees of freedom
+ *   joint_entries    the joint's entries of a vector of the tree; put_joint_entries: back
+ *   hinge_column     a column of H*
+ *   hinge_apparent_rate  c += (apparent rate of H*) v
+ *   hinge_armature, hinge_is_free, hinge_has_rotor    what the hinge is
  *
  * `kind` is a literal at every call, so the compiler keeps only the case that applies. */
 #ifndef SOAI_JOINT_H
@@ -63,7 +76,7 @@
 #define WITH_ALIGNED_KIND(b, ...) SOAI_WITH_KIND_OF_(SOAI_ALIGNED_KINDS, (b)->kind, b, __VA_ARGS__)
 
 /* A step, a statement about body number i with row b, for every body: base to tips, tips to base.
- * ACROSS is the same for steps that leave nothing by place on the path: generated code then goes
+ * ACROSS is the same for steps that do not use PASSED (work_space.h): generated code then goes
  * through the limbs side by side, so that a body seldom waits for its neighbour. */
 #ifndef SOAI_OUTWARD
 #define SOAI_OUTWARD_ACROSS SOAI_OUTWARD
@@ -81,8 +94,9 @@
 #endif
 
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level
- * kind R is no more than the turn about that axis; its H* is sense e, sense = +-1 standing in the
- * table's axis.  A pivot is a level kind whose p is zero and not read. */
+ * kind R is no more than the turn about that axis; its H* is sense e, e the unit six-vector of a
+ * turn about it, sense = +-1 in the table's axis.  A pivot is a level kind whose p is zero and not
+ * read. */
 #define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
 #define IS_PIVOT(kind) ((kind) >= SOAI_KIND_PIVOT_X)
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))
@@ -103,8 +117,8 @@
     case SOAI_KIND_PIVOT_Y:    \
     case SOAI_KIND_PIVOT_Z
 
-/* sense x */
-SOAI_INLINE real joint_rate(const body_table *b, int kind, real x) {
+/* sense x: a rate, an acceleration or a torque */
+SOAI_INLINE real joint_sense(const body_table *b, int kind, real x) {
     return IS_LEVEL(kind) ? x * b->axis[AXIS_OF(kind)] : x;
 }
 /* R x and R'x; out may be x.  Of level joints R holds the cosine and the sine alone. */
@@ -159,9 +173,9 @@ SOAI_INLINE void angles_row(kernel_work *w, const real *q, int first, int end) {
         real_sincos(q[j], w->sine + j, w->cosine + j);
 #endif
 }
-/* The same of all coordinates of a state, four at a time.  Number types that are lanes already take
- * those of angles one after the other, but of joints that follow one another all before the first
- * is used: each is a long chain of operations, and many chains are worked on at once. */
+/* Sines and cosines before the first joint_position.  Double and float: of all coordinates, angles
+ * or not, four at a time.  Other number types: of angles alone; joints with successive coordinates
+ * are taken together, so that their long chains of operations overlap. */
 SOAI_INLINE void angles(const view_table *k, kernel_work *w, const real *q) {
 #if SOAI_PACKED
     angles_row(w, q, 0, k->nq);
@@ -189,6 +203,7 @@ SOAI_INLINE void joint_sincos(const kernel_work *w, const body_table *b, int j, 
     *c = w->cosine[b->iq + j];
 }
 
+/* R0 + cos R1 + sin R2 (table_fields.h): placement, and rotation by coordinate j. */
 SOAI_INLINE void rot_axis(const kernel_work *w, const body_table *b, int j, real R[9]) {
     real s, c;
     joint_sincos(w, b, j, &s, &c);
@@ -230,12 +245,10 @@ SOAI_INLINE void rot_about(const kernel_work *w, const body_table *b, const kons
     R[8] = c + t * (u[2] * u[2]);
 }
 
-/* Cosine and sine of a level joint, with its sense.  Lanes keep no other R of it, a copy would fill
- * the nearest cache; nor does generated code in which bodies share steps. */
-#define R_FROM_ANGLES(kind) IS_LEVEL(kind)
+/* Cosine and sine of a level joint, with its sense.  No other R of it is kept. */
 SOAI_INLINE void level_turn(const kernel_work *w, const body_table *b, int kind, real turn[2]) {
     joint_sincos(w, b, 0, turn + 1, turn);
-    turn[1] = joint_rate(b, kind, turn[1]);
+    turn[1] = joint_sense(b, kind, turn[1]);
 }
 
 /* Position, then quaternion. */
@@ -325,9 +338,7 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
     case SOAI_KIND_LEVEL_Z:
     case SOAI_KIND_PIVOT_X:
     case SOAI_KIND_PIVOT_Y:
-    case SOAI_KIND_PIVOT_Z:
-        if (!R_FROM_ANGLES(kind)) level_turn(w, b, kind, R);
-        break;
+    case SOAI_KIND_PIVOT_Z: break; /* joint_R takes sine and cosine */
     case SOAI_KIND_REVOLUTE_X:
     case SOAI_KIND_REVOLUTE_Y:
     case SOAI_KIND_REVOLUTE_Z: rot_on_axis(w, b, AXIS_OF(kind), R); break;
@@ -347,7 +358,7 @@ SOAI_INLINE void joint_position(const view_table *k, kernel_work *w, const body_
 /* R as joint_rot and its like take it, made in `turn` where it is not kept. */
 SOAI_INLINE const real *joint_R(const kernel_work *w, const body_table *b, int i, int kind,
                                 real turn[2]) {
-    if (!R_FROM_ANGLES(kind)) return w->b[i].R;
+    if (!IS_LEVEL(kind)) return w->b[i].R;
     level_turn(w, b, kind, turn);
     return turn;
 }
@@ -374,7 +385,7 @@ SOAI_INLINE void joint_add(const view_table *k, const kernel_work *w, const body
                            int nv, const real *x, real V[6]) {
     switch (kind) {
     CASE_ON_AXIS:
-        V[AXIS_OF(kind)] += joint_rate(b, kind, x[0]);
+        V[AXIS_OF(kind)] += joint_sense(b, kind, x[0]);
         break;
     case SOAI_KIND_REVOLUTE:
         V[0] += b->axis[0] * x[0];
@@ -406,7 +417,7 @@ SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const 
                                int kind, int nv, const real f[6], real *x) {
     switch (kind) {
     CASE_ON_AXIS:
-        x[0] = joint_rate(b, kind, f[AXIS_OF(kind)]);
+        x[0] = joint_sense(b, kind, f[AXIS_OF(kind)]);
         break;
     case SOAI_KIND_REVOLUTE:
         x[0] = b->axis[0] * f[0] + b->axis[1] * f[1] + b->axis[2] * f[2];
@@ -432,8 +443,8 @@ SOAI_INLINE void joint_project(const view_table *k, const kernel_work *w, const 
 /* a += (apparent rate of H*, as seen in the body) x, for joint rates v.
  * universal: d(Q'u)/dt = -axis2 v1 x Q'u.   planar: d(Q'e)/dt = -axis v2 x Q'e.   Others are
  * constant. */
-SOAI_INLINE void joint_ring(const view_table *k, const kernel_work *w, const body_table *b,
-                            const real *v, const real *x, real a[6]) {
+SOAI_INLINE void joint_apparent_rate(const view_table *k, const kernel_work *w, const body_table *b,
+                                     const real *v, const real *x, real a[6]) {
     (void)k;
     if (!joint_varies(b)) return;
     const real *H = w->H + 6 * b->iv;
@@ -484,23 +495,21 @@ SOAI_INLINE void joint_inertia(const view_table *k, const kernel_work *w, const 
     }
 }
 
-/* ---- accessors with literals
- * ---------------------------------------------------------------------------------------- A joint
- * in a sweep: its row in the table, its place in the work space and its parent's. */
+/* ---- accessors with literals -------------------------------------------------------------- */
+
+/* A joint in a sweep of one state: its row in the table, the work of its body and of the parent. */
 typedef struct joint {
     const view_table *k;
     kernel_work *w;
     const body_table *b;
-    int i;                 /* number of the body */
-    body_work *at, *at_in; /* what is kept for each body: R, p, V */
-    body_work *own, *in;   /* what passes between neighbours: sums inward, A outward */
+    int i; /* number of the body */
+    body_work *own;
+    body_work *parent;
 } joint;
 SOAI_INLINE joint joint_at(const view_table *k, kernel_work *w, const body_table *b, int i) {
     joint J = {.k = k, .w = w, .b = b, .i = i};
-    J.at = w->b + i;
-    J.at_in = w->b + b->parent;
-    J.own = PASSED(w, b, i);
-    J.in = PASSED_IN(w, b);
+    J.own = w->b + i;
+    J.parent = w->b + b->parent;
     return J;
 }
 SOAI_INLINE int joint_size(joint J, int kind) {
@@ -534,13 +543,13 @@ SOAI_INLINE pose joint_read(joint J, int kind) {
     } else {
         SOAI_UNROLL
         for (int j = 0; j < 9; ++j)
-            X.R[j] = J.at->R[j];
+            X.R[j] = J.own->R[j];
     }
     joint_origin(J.w, J.b, J.i, kind, X.p);
     return X;
 }
-/* Column c of H*.  The sense of an aligned joint is in hinge_load and hinge_store, so its column is
- * a unit vector. */
+/* Column c of H*; of a level joint without its sense, which joint_entries and put_joint_entries
+ * apply: it is a unit vector. */
 SOAI_INLINE void hinge_column(joint J, int kind, int c, real H[6]) {
     v6_zero(H);
     if (ON_AXIS(kind)) {
@@ -559,14 +568,15 @@ SOAI_INLINE void hinge_column(joint J, int kind, int c, real H[6]) {
         joint_column(J.k, J.w, J.b, c, H);
     }
 }
-/* The joint's entries of a tree vector, in the sense of H*, and back. */
-SOAI_INLINE void hinge_load(joint J, int kind, const real *tree, real *x) {
+/* The joint's entries of a tree vector as they belong to hinge_column: those of a level joint times
+ * its sense.  And back. */
+SOAI_INLINE void joint_entries(joint J, int kind, const real *tree, real *x) {
     for (int c = 0; c < joint_size(J, kind); ++c)
-        x[c] = joint_rate(J.b, kind, tree[J.b->iv + c]);
+        x[c] = joint_sense(J.b, kind, tree[J.b->iv + c]);
 }
-SOAI_INLINE void hinge_store(joint J, int kind, const real *x, real *tree) {
+SOAI_INLINE void put_joint_entries(joint J, int kind, const real *x, real *tree) {
     for (int c = 0; c < joint_size(J, kind); ++c)
-        tree[J.b->iv + c] = joint_rate(J.b, kind, x[c]);
+        tree[J.b->iv + c] = joint_sense(J.b, kind, x[c]);
 }
 /* Inertia of the rotor, with the guard of mimic joints (table_fields.h); on-axis kinds have
  * none. */
@@ -589,8 +599,8 @@ SOAI_INLINE int hinge_has_rotor(joint J, int kind) {
     return !ON_AXIS(kind) && J.b->rotor;
 }
 /* c += (apparent rate of H*) v */
-SOAI_INLINE void hinge_ring(joint J, int kind, const real *v, real c[6]) {
-    if (kind == SOAI_KIND_GENERAL) joint_ring(J.k, J.w, J.b, v, v, c);
+SOAI_INLINE void hinge_apparent_rate(joint J, int kind, const real *v, real c[6]) {
+    if (kind == SOAI_KIND_GENERAL) joint_apparent_rate(J.k, J.w, J.b, v, v, c);
 }
 
 #endif

@@ -37,8 +37,8 @@ SOAI_INLINE void composite_to_parent(joint J, pose X, const real r[10]) {
     rigid_set(J.k->body[J.b->parent].M, sum);
     SOAI_UNROLL
     for (int j = 0; j < 10; ++j)
-        sum[j] = J.b->starts ? sum[j] : J.in->P[j];
-    rigid_in_add(X.R, X.p, r, sum, J.in->P);
+        sum[j] = J.b->starts ? sum[j] : J.parent->P[j];
+    rigid_in_add(X.R, X.p, r, sum, J.parent->P);
 }
 /* The rotor of the joint, once m(k,k) is taken. */
 SOAI_INLINE void add_rotor(joint J, int kind, int c, int k, real x[6], real *M) {
@@ -58,7 +58,7 @@ SOAI_INLINE void mass_entry(joint J, int kind, int column, const real x[6], real
     real m[6];
     hinge_project(J, kind, x, m); /* m(i,k) = H(i) x(i,k)                    R87 (32) */
     for (int c = 0; c < joint_size(J, kind); ++c) {
-        const real entry = joint_rate(J.b, kind, m[c]);
+        const real entry = joint_sense(J.b, kind, m[c]);
         M[n * (size_t)column + (size_t)(J.b->iv + c)] = entry;
         M[n * (size_t)(J.b->iv + c) + (size_t)column] = entry;
     }
@@ -91,7 +91,7 @@ SOAI_INLINE void mass_inward(joint J, int kind, real *M) {
         rigid_mul(r, H, x); /* x(k,k) = r(k) H*(k)                     R87 (32) */
         SOAI_UNROLL
         for (int j = 0; j < 6; ++j)
-            x[j] = joint_rate(J.b, kind, x[j]);
+            x[j] = joint_sense(J.b, kind, x[j]);
         mass_entry(J, kind, k, x, M);
         add_rotor(J, kind, c, k, x, M);
         mass_shift(J, X, x, columns + 6 * k);

@@ -1,35 +1,50 @@
-/* operational.h  compliance of frames by recursion from the base.
+/* operational.h  compliance of frames (acceleration per wrench, the inverse of Khatib's operational
+ *                inertia) by recursion from the base.
  *
  *     Omega       = J M^-1 J' = B* psi* H* D^-1 H psi B                             RJK91 (20)
  *
- * For each body k, outward, with p its parent, psi(p,k) = phi(p,k) (1 - G H), RJK91 (9), and
+ * M here the mass matrix, J' the transpose of J, [p] the cross-product matrix of p.
+ * For each body i, outward, with psi(parent,i) = phi(parent,i) (1 - G H), RJK91 (9), and
  * Omega(world) = 0 (the recursion below (20), which has no number there):
  *
- *     Omega+(k)   = phi*(p,k) Omega(p) phi(p,k)                                     R87 (81)
- *     Omega(k)    = (1 - G H)* Omega+(k) (1 - G H) + H* D^-1 H                      R87 (82)
+ *     Omega+(i)   = phi*(parent,i) Omega(parent) phi(parent,i)                      R87 (81)
+ *     Omega(i)    = (1 - G H)* Omega+(i) (1 - G H) + H* D^-1 H                      R87 (82)
  *
- * At last the frame on its body: Omega(0) = phi*(1,0) Omega(1) phi(1,0).
- * The coupling of two frames, psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10):
+ * Omega(i) is R87's Delta-(i), Omega+(i) its Delta+(i); (81) and (82) together are one line of
+ * RJK91's recursion.  Finally the frame on its body: Omega(frame) = phi* Omega(body) phi with
+ * phi = phi(body, frame), the last line of that recursion, where it is phi(1,0).
  *
- *     Omega(a, b) = Omega(a, u) psi(u, b)      u an ancestor of b, such that no body on the path
- *                                              from b up to, but without, u is a or carries a
+ * Several frames are ours; (20) is for one tip.  Omega(a, b), the acceleration of body a per unit
+ * force on body b, is the block a, b of psi* H* D^-1 H psi: the sum of
+ * psi*(k,a) H* D^-1 H psi(k,b) over the bodies k that are, or carry, both.  If u carries b, and
+ * each of these k is u or carries it, then psi(k,b) = psi(k,u) psi(u,b) in every term, above
+ * RJK91 (10), so
  *
- * u the parent of b does, unless b is a or carries a; then the transpose is taken.  If a is an
- * ancestor of b, u = a does; bodies that meet only at the world do not couple.
+ *     Omega(a, b) = Omega(a, u) psi(u, b)                              docs/theory/operational.md
  *
- * passes  for each frame, outward from the first body not done yet: Omega | between "nodes" (bodies
- *         of frames, and bodies where paths meet), inward: psi | for each frame, node to node:
- *         inward Omega(frame, ancestors), then outward the other nodes | with mimic joints: Omega -
- *         (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
+ * Omega(a, a) is Omega(a).  If a is an ancestor of b: u = a.  If b is an ancestor of a:
+ * Omega(b, a), transposed.  Otherwise u is the parent of b, or the next node (pass 2) inward: no
+ * body between two nodes carries a.  Bodies that meet only at the world: zero.
+ *
+ * passes  1  outward, the bodies on the frames' paths to the base: Omega
+ *         2  inward, between nodes (the bodies of frames, and where paths meet): psi
+ *         3  inward, for each frame, the nodes on its path, its own body too: Omega(frame, node)
+ *         4  outward, the other nodes: the same
+ *         5  for each pair of frames: Omega(frame, frame) = Omega(frame, body) phi(body, frame)
+ *         6  mimic joints: Omega -= (J Y) W^-1 (J Y)', Y and W of mimic_prepare, O(n) each
  * cost    one step for each body on a path to the base (two if there are several frames), then a
- *         6 x 6 product for each frame and node, two for ancestors of the frame; there are fewer
- *         than 2 nodes per frame
- * ours    Omega is kept where P was, linear part first.  In this order phi* = [R', -R'p~; 0, R'] is
- *         the phi of the pose (R', -R'p), so phi* Omega phi is an inertia moved by the inverse pose
- *         (abi_in_add).  Exact rotors are in U, and the equations hold as they are: a
- *         tip force gives eps = -H z, z+ = (1 - G H) z, A = (1 - G H)* a' + H* nu for any U and D.
- * needs   articulate(), and mimic_prepare() for models with mimic joints
- * writes  P (as Omega), B (as psi), E, Rw and pw on the paths; with mimic joints also V e x */
+ *         6 x 6 product for each frame and node, two for ancestors of the frame (there are fewer
+ *         than 2 nodes per frame), and six shifts for each pair of frames
+ * memory  Omega is kept where P was, linear part first.  In this order phi* = [R', -R'[p]; 0, R']
+ *         is the phi of the pose (R', -R'p), so phi* Omega phi is an inertia moved by the inverse
+ *         pose (abi_in_add).
+ * rotors  Exact rotors are in U, and the equations hold as they are: in the letters of aba.h, with
+ *         b = c = T = 0, a tip force gives eps = -H z, z+ = (1 - G H) z,
+ *         A = (1 - G H)* a' + H* nu, for any U and D.
+ * needs   articulate(), and mimic_prepare() for models with mimic joints; the user's tables (no
+ *         level kinds: R must be stored)
+ * writes  in the work space: P (holds Omega), B (psi(node above, node)), E (Omega(frame, node)), Rw
+ *         and pw on the paths; with mimic joints also V e x */
 #ifndef SOAI_OPERATIONAL_H
 #define SOAI_OPERATIONAL_H
 #include "articulate.h"
@@ -47,7 +62,8 @@ SOAI_INLINE void omega_mul(const real *O, const real f[6], real out[6]) {
         out[3 + j] = y[j];
     }
 }
-/* Omega(r,c) = Omega(c,r) = x */
+/* Omega(r,c) = Omega(c,r) = x; r and c count the angular part first, the storage the linear part:
+ * ABI_A holds linear-linear, ABI_B linear-angular, ABI_C angular-angular. */
 SOAI_INLINE void omega_set(real *O, int r, int c, real x) {
     if (r < 3 && c < 3)
         O[ABI_C(SYM(r, c))] = x;
@@ -58,29 +74,35 @@ SOAI_INLINE void omega_set(real *O, int r, int c, real x) {
 }
 /* out = Omega+ = phi* Omega(parent) phi             R87 (81) */
 SOAI_INLINE void omega_out(const kernel_work *w, const body_table *b, int i, int kind, real *out) {
-    static const real nothing[ABI_SIZE];
+    static const real zero[ABI_SIZE];
     const real *R = w->b[i].R;
-    real p[3], back[3];
-    if (!b->parent) {
+    real p[3];
+    real p_inverse[3];
+    if (!b->parent) { /* Omega(world) = 0, below RJK91 (20) */
         SOAI_UNROLL
         for (int j = 0; j < ABI_SIZE; ++j)
             out[j] = REAL(0);
         return;
     }
-    const real turned[9] = {R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]};
+    /* phi* of the pose R, p is phi of the inverse pose, linear part first: "memory" above */
+    const real R_inverse[9] = {R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]};
     joint_origin(w, b, i, kind, p);
-    rot_tmul(R, p, back);
+    rot_tmul(R, p, p_inverse);
     SOAI_UNROLL
     for (int j = 0; j < 3; ++j)
-        back[j] = -back[j];
-    abi_in_add(turned, back, w->b[b->parent].P, nothing, out);
+        p_inverse[j] = -p_inverse[j];
+    abi_in_add(R_inverse, p_inverse, w->b[b->parent].P, zero, out);
 }
 
 /* Omega(i) from its parent's. */
 SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_table *b, int i,
                             int kind, int nv) {
     const real *U = w->U + 6 * b->iv;
-    real plus[ABI_SIZE], Dinv[36], G[36], *O = w->b[i].P;
+    real plus[ABI_SIZE];
+    real Dinv[36];
+    real G[36];
+    real F[36]; /* columns of 1 - G H */
+    real *O = w->b[i].P;
     omega_out(w, b, i, kind, plus); /* Omega+                     R87 (81) */
     for (int c = 0; c < nv; ++c) {  /* columns of D^-1 and of G = U D^-1   R87 (39) */
         for (int j = 0; j < nv; ++j)
@@ -91,8 +113,9 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
             v6_add_scaled(Dinv[nv * c + j], U + 6 * j, G + 6 * c);
     }
     if (ON_AXIS(kind) || kind == SOAI_KIND_SPHERICAL || kind == SOAI_KIND_FREE) {
-        /* H* = columns of 1, so 1 - G H is 1 except for the columns first + c, which are
-         * e(first + c) - G e(c).  Omega = (1 - G H)* Omega+ (1 - G H) + H* D^-1 H   R87 (82) */
+        /* Column c of H* is column first + c of the unit matrix, e(first + c).  So 1 - G H is the
+         * unit matrix but for its columns first + c, F(c) = e(first + c) - (column c of G).
+         * Omega = (1 - G H)* Omega+ (1 - G H) + H* D^-1 H   R87 (82) */
         const int first = ON_AXIS(kind) ? AXIS_OF(kind) : 0;
         SOAI_UNROLL
         for (int j = 0; j < ABI_SIZE; ++j)
@@ -100,21 +123,21 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
         for (int c = 0; c < nv; ++c) {
             SOAI_UNROLL
             for (int j = 0; j < 6; ++j)
-                G[6 * c + j] = REAL(j == first + c) - G[6 * c + j];
+                F[6 * c + j] = REAL(j == first + c) - G[6 * c + j];
         }
         for (int c = 0; c < nv; ++c) {
             real y[6];
-            omega_mul(plus, G + 6 * c, y);
+            omega_mul(plus, F + 6 * c, y);
             SOAI_UNROLL
             for (int r = 0; r < 6; ++r) {
                 if (r < first || r >= first + nv) omega_set(O, r, first + c, y[r]);
             }
             for (int d = 0; d <= c; ++d)
-                omega_set(O, first + d, first + c, v6_dot(G + 6 * d, y) + Dinv[nv * c + d]);
+                omega_set(O, first + d, first + c, v6_dot(F + 6 * d, y) + Dinv[nv * c + d]);
         }
         return;
     }
-    real H[36], F[36];
+    real H[36];
     for (int c = 0; c < nv; ++c)
         step_column(k, w, b, kind, c, H + 6 * c);
     for (int c = 0; c < 6; ++c) { /* columns of 1 - G H */
@@ -139,16 +162,15 @@ SOAI_INLINE void step_omega(const view_table *k, kernel_work *w, const body_tabl
     }
 }
 
-/* Columns of psi(parent, i) psi, psi(parent, i) = phi (1 - G H), RJK91 (9); psi: the six columns
- * given. */
+/* X <- psi(parent, i) X, column by column, with psi(parent, i) = phi (1 - G H), RJK91 (9). */
 SOAI_INLINE void psi_step(const view_table *k, const kernel_work *w, const body_table *b, int i,
-                          int kind, int nv, real *psi) {
+                          int kind, int nv, real *X) {
     for (int c = 0; c < 6; ++c) {
         real x[6];
-        v6_copy(psi + 6 * c, x);
+        v6_copy(X + 6 * c, x);
         step_pass_force(k, w, b, kind, nv, x);
-        v6_zero(psi + 6 * c);
-        step_force_in(w, b, i, kind, x, psi + 6 * c);
+        v6_zero(X + 6 * c);
+        step_force_in(w, b, i, kind, x, X + 6 * c);
     }
 }
 /* Columns of psi(to, from), six numbers each, by psi(i, k) = psi(i, j) psi(j, k), above RJK91 (10);
@@ -163,27 +185,29 @@ SOAI_INLINE void psi_columns(const view_table *k, const kernel_work *w, int from
     }
 }
 
-/* Where the frame is on its body: forces in the axes asked for, at its origin, come to the body by
- * phi of R and p. */
+/* R, p: pose of the frame in its body, in the requested axes (for world axes R is the transpose of
+ * the body's rotation).  phi(body, frame) is phi of this pose. */
 SOAI_INLINE void frame_place(const kernel_work *w, const soai_task_frames *t, int f, real R[9],
                              real p[3]) {
     const soai_frame_row *row = soai_task_row(t, f);
     const real *Rw = w->Rw + 9 * row->body;
     for (int j = 0; j < 9; ++j)
-        R[j] = soai_task_world(t, f) ? Rw[3 * (j % 3) + j / 3] : REAL(row->R[j]);
+        R[j] = soai_task_world(t, f) ? Rw[3 * (j % 3) + j / 3] : REAL(row->R[j]); /* transposed */
     for (int j = 0; j < 3; ++j)
         p[j] = REAL(row->p[j]);
 }
 
-/* Omega of every body on the paths, the list of nodes in ascending order, the node above each, psi
- * between them. */
-enum { PATH = 1, NODE = 2, SEEN = 3 }; /* marks; SEEN + f: an ancestor of frame f */
+/* Marks; SEEN + f: a node on the path of frame f, its body included. */
+enum { PATH = 1, NODE = 2, SEEN = 3 };
+/* Marks body i as a node and appends it to the list, once; returns the new length. */
 SOAI_INLINE int add_node(const soai_task_frames *t, int i, int nodes) {
     if (t->mark[i] == NODE) return nodes;
     t->mark[i] = NODE;
     t->node[nodes] = i;
     return nodes + 1;
 }
+/* Omega of every body on the paths, the list of nodes in ascending order, the node above each, psi
+ * between them. */
 SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task_frames *t) {
     int nodes = 0, world = 0;
     for (int f = 0; f < t->count; ++f)
@@ -205,7 +229,7 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
             if (world) step_pose(k, w, i);
         }
     }
-    for (int a = 1; a < nodes; ++a) { /* there are few */
+    for (int a = 1; a < nodes; ++a) { /* sorts the nodes, ascending; there are few */
         const int i = t->node[a];
         int at = a;
         for (; at && t->node[at - 1] > i; --at)
@@ -227,19 +251,22 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
 SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int nodes,
                            const real R[9], const real p[3]) {
     real x[36];
-    for (int r = 0; r < 6; ++r) { /* phi(1,0): unit forces on the frame, moved to its body */
+    for (int r = 0; r < 6;
+         ++r) { /* phi(body, frame): unit forces on the frame, moved to its body */
         const real unit[6] = {REAL(r == 0), REAL(r == 1), REAL(r == 2),
                               REAL(r == 3), REAL(r == 4), REAL(r == 5)};
         v6_zero(x + 6 * r);
         force_in_add(R, p, unit, x + 6 * r);
     }
-    /* itself and its ancestors i: Omega(f, i) = x' psi(i, body)' Omega(i), the coupling above,
-     * transposed, with u = a = i */
+    /* The frame's own body and the nodes i above it.  Before each turn of the loop x holds the
+     * columns of psi(i, body) phi(body, frame), and row r of Omega(f, i) is (Omega(i) x_r)', from
+     * Omega(i, body) = Omega(i) psi(i, body). */
     for (int i = soai_task_row(t, f)->body; i; i = t->up[i]) {
         t->mark[i] = SEEN + f;
         for (int r = 0; r < 6; ++r)
             omega_mul(w->b[i].P, x + 6 * r, w->E + 36 * i + 6 * r);
-        for (int r = 0; t->up[i] && r < 6; ++r) {
+        if (!t->up[i]) break;
+        for (int r = 0; r < 6; ++r) { /* x = psi(up, i) x */
             real y[6];
             v6_zero(y);
             for (int c = 0; c < 6; ++c)
@@ -256,25 +283,26 @@ SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int
     }
 }
 
-/* Omega -= z z' / d, z the motions of the frames in V. */
+/* Omega -= x x' / d, x = J y: the velocities of all frames when the bodies' are V. */
 SOAI_INLINE void omega_subtract(const kernel_work *w, const soai_task_frames *t, real d,
                                 real *Omega) {
     const size_t n = 6 * (size_t)t->count;
     for (int f = 0; f < t->count; ++f)
         for (int g = 0; g < t->count; ++g) {
             const int bf = soai_task_row(t, f)->body, bg = soai_task_row(t, g)->body;
-            real R[9], p[3], z[6], y[6];
+            real R[9], p[3], xf[6], xg[6];
             if (!bf || !bg) continue;
             frame_place(w, t, f, R, p);
-            motion_out(R, p, w->b[bf].V, z);
+            motion_out(R, p, w->b[bf].V, xf);
             frame_place(w, t, g, R, p);
-            motion_out(R, p, w->b[bg].V, y);
+            motion_out(R, p, w->b[bg].V, xg);
             for (int r = 0; r < 6; ++r)
                 for (int c = 0; c < 6; ++c)
-                    Omega[n * (size_t)(6 * f + r) + (size_t)(6 * g + c)] -= z[r] * y[c] / d;
+                    Omega[n * (size_t)(6 * f + r) + (size_t)(6 * g + c)] -= xf[r] * xg[c] / d;
         }
 }
-/* Y W^-1 Y' = sum y y' / d, with W = L d L' and y = Y (row of L^-1)'. */
+/* Omega -= (J Y) W^-1 (J Y)' = sum (J y) (J y)' / d, with W = L d L' and y = Y (row of L^-1)'.
+ * Overwrites V, x (the row), e (y). */
 SOAI_INLINE void omega_mimic(const view_table *k, kernel_work *w, const soai_task_frames *t,
                              real *Omega) {
     const int nm = k->nm, all = k->nv;
@@ -316,6 +344,7 @@ SOAI_SWEEP void compliance(const view_table *k, kernel_work *w, const soai_task_
             const int still = !soai_task_row(t, f)->body || !soai_task_row(t, g)->body;
             const real *row = w->E + 36 * soai_task_row(t, g)->body;
             if (!still) frame_place(w, t, g, R, p);
+            /* row r of Omega(f, g) = Omega(f, body of g) phi(body, g) */
             for (int r = 0; r < 6; ++r) {
                 real y[6];
                 v6_zero(y);

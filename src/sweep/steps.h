@@ -8,9 +8,9 @@
 
 /* What a step of forward dynamics is to do, see step_filter, and in which accelerations:
  *   CLASSICAL  A = [wdot; acceleration of the origin], RK88-I (2.1) to (2.13), (2.19), (2.23).  No
- *              linear velocity is asked for, so none has to cancel: on long chains four digits more
- *              than spatial accelerations, and fewer products in lanes.  rnea and aba have them;
- *              without it, V and A are spatial (docs/notation.md). */
+ *              linear velocity is needed, so none has to cancel: on long chains two to four
+ *              digits more than spatial accelerations, and fewer products in lanes.  rnea and aba
+ *              have them; without it, V and A are spatial (docs/notation.md). */
 enum { ARTICULATE = 1, INNOVATE = 2, BIAS = 4, CLASSICAL = 8 };
 
 /* A += c, the joint's own, knowing which entries of c are zero */
@@ -30,7 +30,7 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
     switch (kind) {
     CASE_ON_AXIS : { /* w x e = (w_last) next - (w_next) last */
         const int ax = AXIS_OF(kind), n = NEXT(ax), l = LAST(ax);
-        const real rate = joint_rate(b, kind, v[0]);
+        const real rate = joint_sense(b, kind, v[0]);
         c[ax] = c[3 + ax] = REAL(0);
         c[n] = V[l] * rate;
         c[l] = -(V[n] * rate);
@@ -61,13 +61,13 @@ SOAI_INLINE void step_bias(const view_table *k, const kernel_work *w, const body
         v6_zero(vJ);
         joint_add(k, w, b, kind, nv, v, vJ);
         cross_motion(V, vJ, c);
-        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, c);
+        if (kind == SOAI_KIND_GENERAL) joint_apparent_rate(k, w, b, v, v, c);
     }
     }
 }
 
-/* phi* X and out += phi f between body i and its parent; `lever`, if given, is added to X's linear
- * part at the body's origin */
+/* out = phi* X.  `lever`, if given, is added to the linear part at the body's origin, in the
+ * parent's axes; of a pivot it is not read. */
 SOAI_INLINE void step_motion_out(const kernel_work *w, const body_table *b, int i, int kind,
                                  const real X[6], const real *lever, real out[6]) {
     real turn[2], p[3], v[3] = {X[3], X[4], X[5]};
@@ -91,6 +91,7 @@ SOAI_INLINE void joint_force_in(int kind, const real *R, const real p[3], const 
     joint_rot(kind, R, f + 3, g);
     if (!IS_PIVOT(kind)) v3_cross_add(p, g, n);
 }
+/* out += phi f */
 SOAI_INLINE void step_force_in(const kernel_work *w, const body_table *b, int i, int kind,
                                const real f[6], real out[6]) {
     real turn[2], p[3], n[3], g[3];
@@ -129,8 +130,11 @@ SOAI_INLINE void step_turning(const view_table *k, const kernel_work *w, const b
     for (int j = 0; j < 3; ++j)
         omega[j] = V[j];
 }
-/* What the joint adds to wdot and to the origin's acceleration:  alpha += H_w a + w x w_J + (rate
- * of H_w) v, acc += H_v a + (2 w - w_J) x v_J + (rate of H_v) v,  w_J, v_J = H* v. */
+/* What the joint adds to A = [wdot; acc]:
+ *     wdot += H_w* a + w x w_J + (apparent rate of H_w*) v
+ *     acc  += H_v* a + (2 w - w_J) x v_J + (apparent rate of H_v*) v
+ * a: the joint's vdot; H_w*, H_v*: the angular and linear rows of H*; [w_J; v_J] = H* v.
+ * RK88-I (2.4); (2.32) corrected; why 2 w - w_J: "c" in aba.h. */
 SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w,
                                          const body_table *b, int kind, int nv, const real omega[3],
                                          const real *v, const real *a, real A[6]) {
@@ -138,8 +142,8 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
     switch (kind) {
     CASE_ON_AXIS : {
         const int ax = AXIS_OF(kind);
-        const real rate = joint_rate(b, kind, v[0]);
-        A[ax] += joint_rate(b, kind, a[0]);
+        const real rate = joint_sense(b, kind, v[0]);
+        A[ax] += joint_sense(b, kind, a[0]);
         A[NEXT(ax)] += omega[LAST(ax)] * rate;
         A[LAST(ax)] -= omega[NEXT(ax)] * rate;
         break;
@@ -163,16 +167,17 @@ SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work 
             A[j] += a[j];
         break;
     default: {
-        real vJ[6], turn[3];
+        real vJ[6];
+        real twice[3];
         v6_zero(vJ);
         joint_add(k, w, b, kind, nv, v, vJ);
         SOAI_UNROLL
         for (int j = 0; j < 3; ++j)
-            turn[j] = omega[j] + omega[j] - vJ[j];
+            twice[j] = omega[j] + omega[j] - vJ[j];
         v3_cross_add(omega, vJ, A);
-        v3_cross_add(turn, vJ + 3, A + 3);
+        v3_cross_add(twice, vJ + 3, A + 3);
         joint_add(k, w, b, kind, nv, a, A);
-        if (kind == SOAI_KIND_GENERAL) joint_ring(k, w, b, v, v, A);
+        if (kind == SOAI_KIND_GENERAL) joint_apparent_rate(k, w, b, v, v, A);
     }
     }
 }
@@ -186,19 +191,6 @@ SOAI_INLINE void step_lever(const kernel_work *w, const body_table *b, int i, in
     joint_origin(w, b, i, kind, p);
     v3_cross(omega, p, t);
     v3_cross(omega, t, out);
-}
-/* Forward dynamics asks for it twice.  For one state it is kept, in body axes, in w->c; lanes, and
- * generated code, which knows p, make it anew. */
-#ifdef SOAI_GENERATED
-#define LEVERS_KEPT 0
-#else
-#define LEVERS_KEPT (SOAI_LANES == 1)
-#endif
-SOAI_INLINE void step_keep_lever(const kernel_work *w, const body_table *b, int i, int kind) {
-    real turn[2], t[3];
-    if (!LEVERS_KEPT || !b->parent) return;
-    step_lever(w, b, i, kind, t);
-    joint_rot_back(kind, joint_R(w, b, i, kind, turn), t, w->c + 6 * i);
 }
 
 /* A(i) = phi* A(parent) + H* vdot + c(i).  R87 (13), (14), RK88-I (2.26), FO00 (4).  c also goes
@@ -214,8 +206,7 @@ SOAI_INLINE void step_acceleration(const view_table *k, kernel_work *w, const bo
 }
 
 /* c(i) of A(i) = phi* A(parent) + H* vdot + c(i): the joint's own part, classical without that of
- * the lever; and all, with it, which step_keep_lever has left in w->c.  Classical: RK88-I (2.19),
- * (2.32) corrected. */
+ * the lever; and all, with it.  Classical: RK88-I (2.19), (2.32) corrected. */
 SOAI_INLINE void step_joint_bias(const view_table *k, const kernel_work *w, const body_table *b,
                                  int i, int kind, int nv, int mode, const real *v_tree, real c[6]) {
     if (mode & CLASSICAL) {
@@ -229,14 +220,12 @@ SOAI_INLINE void step_joint_bias(const view_table *k, const kernel_work *w, cons
 }
 SOAI_INLINE void step_whole_bias(const view_table *k, const kernel_work *w, const body_table *b,
                                  int i, int kind, int nv, int mode, const real *v_tree, real c[6]) {
-    real turn[2], made[3];
-    const real *lever = LEVERS_KEPT ? w->c + 6 * i : made;
+    real turn[2];
+    real lever[3];
     step_joint_bias(k, w, b, i, kind, nv, mode, v_tree, c);
     if (!(mode & CLASSICAL) || !b->parent) return;
-    if (!LEVERS_KEPT) {
-        step_lever(w, b, i, kind, made);
-        joint_rot_back(kind, joint_R(w, b, i, kind, turn), made, made);
-    }
+    step_lever(w, b, i, kind, lever);
+    joint_rot_back(kind, joint_R(w, b, i, kind, turn), lever, lever);
     SOAI_UNROLL
     for (int j = 0; j < 3; ++j)
         c[3 + j] += lever[j];
@@ -254,17 +243,19 @@ SOAI_INLINE void step_bias_force(const body_table *b, const real V[6], const rea
             out[j] -= fext[j];
     }
 }
-/* Classical: [w x I w;  w x (w x h)], RK88-I (2.23). */
+/* Classical: [w x I w;  w x (w x h)], RK88-I (2.23), h the first moment. */
 SOAI_INLINE void step_turning_force(const body_table *b, const real w[3], const real *fext,
                                     real out[6]) {
     const konst *I = b->M + 4;
-    real h[6];
-    h[0] = I[XX] * w[0] + I[XY] * w[1] + I[XZ] * w[2];
-    h[1] = I[XY] * w[0] + I[YY] * w[1] + I[YZ] * w[2];
-    h[2] = I[XZ] * w[0] + I[YZ] * w[1] + I[ZZ] * w[2];
-    v3_cross_k(w, b->M + 1, h + 3);
-    v3_cross(w, h, out);
-    v3_cross(w, h + 3, out + 3);
+    const konst *h = b->M + 1;
+    real Iw[3];
+    real wh[3];
+    Iw[0] = I[XX] * w[0] + I[XY] * w[1] + I[XZ] * w[2];
+    Iw[1] = I[XY] * w[0] + I[YY] * w[1] + I[YZ] * w[2];
+    Iw[2] = I[XZ] * w[0] + I[YZ] * w[1] + I[ZZ] * w[2];
+    v3_cross_k(w, h, wh);
+    v3_cross(w, Iw, out);
+    v3_cross(w, wh, out + 3);
     if (fext) {
         SOAI_UNROLL
         for (int j = 0; j < 6; ++j)
@@ -296,9 +287,11 @@ SOAI_INLINE void base_acceleration(const view_table *k, real A[6]) {
         A[3 + j] = REAL(-k->gravity[j]);
 }
 
-/* The exact rotor of joint i sits on the parent and spins about u with G v: its momentum beyond
- * what the parent's inertia holds is Jm G v u =: rotor v.  Its couple on the parent: rotor vdot + w
- * x rotor v; its torque on the joint: rotor . wdot(parent) + G^2 Jm vdot (the armature). */
+/* The exact rotor of joint i sits on the parent and spins about its axis u at (gear ratio) v; Jm is
+ * its inertia about u.  Its momentum beyond what the parent's inertia holds is r v,
+ * r = Jm (gear ratio) u, `rotor` in the table.  The parent must supply the couple
+ * r vdot + w(parent) x r v, the joint the torque r . wdot(parent) + (gear ratio)^2 Jm vdot, the
+ * last term the armature: docs/theory/rotors-and-mimic.md.  Here: w(parent) x r v. */
 SOAI_INLINE void step_rotor_gyro(const view_table *k, const body_table *b, const real *v,
                                  const real V_in[6], real f_in[6]) {
     if (!b->rotor || !b->parent) return;
@@ -307,7 +300,7 @@ SOAI_INLINE void step_rotor_gyro(const view_table *k, const body_table *b, const
     for (int j = 0; j < 3; ++j)
         f_in[j] += t[j] * v[b->iv];
 }
-/* The rotor's couple per unit of vdot, in the axes of body i. */
+/* r, the couple the parent must supply per unit of vdot, in the axes of body i. */
 SOAI_INLINE void step_rotor_couple(const view_table *k, const kernel_work *w, const body_table *b,
                                    int i, real out[3]) {
     const konst *r = k->dof[b->iv].rotor;
@@ -315,7 +308,7 @@ SOAI_INLINE void step_rotor_couple(const view_table *k, const kernel_work *w, co
     rot_tmul(w->b[i].R, g, out);
 }
 
-/* Friction and spring torque of tree coordinate j, to be overcome by tau. */
+/* Friction and spring torque of one tree coordinate, to be overcome by tau. */
 SOAI_INLINE real step_loss(const dof_table *d, real q, real v) {
     return d->damping * v + real_sign(v, d->friction_positive, -d->friction_negative) +
            d->stiffness * (q - d->rest);
@@ -381,7 +374,7 @@ SOAI_INLINE void hinge_size(const view_table *k, const kernel_work *w, const bod
 }
 /* D = L d L', in place (lower triangle, row by row), n at most 6; 0 where a pivot is not safely
  * positive.  `size` are the columns' sizes, NULL: any positive pivot will do.  Pivot j is x D x*, x
- * the row j of 1/L: the joint's motion that leaves the forces of the columns before at zero.  A
+ * row j of L^-1: the joint's motion that leaves the forces of the columns before at zero.  A
  * motion that moves only rounding errors of what it would move if nothing gave way counts as moving
  * nothing.  Loops have six turns and ask inside what is to be done: with n known all of it goes
  * into registers. */
@@ -457,9 +450,10 @@ SOAI_INLINE void block_solve(int n, const real *D, real *x) {
         block_solve_any(n, D, x);
 }
 
-/* The same for a free root, whose D and U are P, in lanes and generated code, where nobody else
- * reads them.  By blocks there are two divisions in a row instead of six.  With W = B C^-1, S = A -
- * W B':   [S^-1, W, C^-1] stand for D. */
+/* The same for a free joint: U = P, D = P + armatures.  In hinge.h for any without rotors; in lanes
+ * and generated code (BY_BLOCKS) for a root, where nobody else reads U and D.  By blocks there are
+ * two divisions in a row instead of six.  With W = B C^-1, S = A - W B':   [S^-1, W, C^-1] stand
+ * for D. */
 #if SOAI_LANES > 1 || defined(SOAI_GENERATED)
 #define BY_BLOCKS(b, nv) ((nv) == 6 && !(b)->parent)
 #else
@@ -482,7 +476,7 @@ SOAI_INLINE int sym_invert(const real C[6], real size, real out[6]) {
     out[YZ] = (C[XY] * C[XZ] - C[XX] * C[YZ]) * inverse;
     return 1;
 }
-SOAI_INLINE int root_factor(const view_table *k, const body_table *b, const real *P,
+SOAI_INLINE int free_factor(const view_table *k, const body_table *b, const real *P,
                             const real size[6], real D[21]) {
     real S[6], C[6], *const Si = D, *const W = D + 6, *const Ci = D + 15;
     SOAI_UNROLL
@@ -516,7 +510,7 @@ SOAI_INLINE int root_factor(const view_table *k, const body_table *b, const real
     return sym_invert(S, size[0], Si);
 }
 /* x = D^-1 x:  w = S^-1 (x_w - W x_v),  v = C^-1 x_v - W' w */
-SOAI_INLINE void root_solve(const real D[21], real x[6]) {
+SOAI_INLINE void free_solve(const real D[21], real x[6]) {
     const real *const Si = D, *const W = D + 6, *const Ci = D + 15;
     real a[3], l[3] = {x[3], x[4], x[5]};
     SOAI_UNROLL
@@ -625,7 +619,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
                 abi_subtract(U, Y, P, after);
             }
         } else if (BY_BLOCKS(b, nv)) {
-            if (!root_factor(k, b, P, size, D)) return 0;
+            if (!free_factor(k, b, P, size, D)) return 0;
         } else {
             for (int r = 0; r < nv; ++r) {
                 joint_project(k, w, b, kind, nv, U + 6 * r, x);
@@ -668,7 +662,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
             w->e[b->iv + j] = x[j];
         if (b->parent) {
             if (nv == 1)
-                x[0] = joint_rate(b, kind, x[0]) * dinv;
+                x[0] = joint_sense(b, kind, x[0]) * dinv;
             else
                 block_solve(nv, D, x);
             if (mode & BIAS) hinge_bias(kind, mode, after, c, z);
@@ -706,7 +700,7 @@ SOAI_INLINE int step_filter(const view_table *k, kernel_work *w, const body_tabl
     (((e) < 3 && (e) == (ax)) || ((e) >= 3 && (e) < 6 && (e) != 5 - (ax)) || \
      ((e) >= 12 && (e) / 3 - 4 == (ax)))
 /* The inward step, ARTICULATE | INNOVATE | BIAS, block by block of P, so that few numbers are under
- * way at a time: each has a register where there are 32.  G stands in U, with D^-1 (for mimic
+ * way at a time: each has a register where there are 32.  G is stored in U, with D^-1 (for mimic
  * joints) in the place of its entry along the axis, which would be 1; D^-1 eps in e. */
 SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_table *b, int i,
                              int kind, const real *v_tree, const real *tau, const real *fext) {
@@ -720,10 +714,10 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     const real *V = w->b[i].V, d = P_AT(ABI_A(ax)); /* D = H P H*                 R87 (38) */
     const real size = P_AT(ABI_A(XX)) + P_AT(ABI_A(YY)) + P_AT(ABI_A(ZZ));
     if (__builtin_expect(!real_all_above(d, size * REAL(SOAI_HINGE_TOLERANCE)), 0)) return 0;
-    const real dinv = REAL(1) / d, torque = joint_rate(b, kind, tau[b->iv]),
+    const real dinv = REAL(1) / d, torque = joint_sense(b, kind, tau[b->iv]),
                *R = joint_R(w, b, i, kind, turn);
     /* c = w x w_J */
-    const real rate = joint_rate(b, kind, v_tree[b->iv]), cn = V[l] * rate, cl = -(V[n] * rate);
+    const real rate = joint_sense(b, kind, v_tree[b->iv]), cn = V[l] * rate, cl = -(V[n] * rate);
     real z[6];
     step_gather_force(w, b, i, CLASSICAL, fext, z);
     turn_squares(R, sq);
@@ -806,7 +800,7 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
 SOAI_INLINE void level_innovate(kernel_work *w, const body_table *b, int i, int kind,
                                 const real *tau) {
     const int ax = AXIS_OF(kind);
-    const real *G = w->U + 6 * b->iv, torque = joint_rate(b, kind, tau[b->iv]);
+    const real *G = w->U + 6 * b->iv, torque = joint_sense(b, kind, tau[b->iv]);
     real z[6];
     v6_copy(PASSED(w, b, i)->f, z);
     const real e = torque - z[ax];
@@ -834,7 +828,7 @@ SOAI_INLINE void level_smooth(const view_table *k, kernel_work *w, const body_ta
             a[j] = (a[j] + in[NEXT(j)] * p[LAST(j)]) + (t[j] - in[LAST(j)] * p[NEXT(j)]);
     }
     if (mode & BIAS) {
-        const real rate = joint_rate(b, kind, v_tree[b->iv]);
+        const real rate = joint_sense(b, kind, v_tree[b->iv]);
         c[0] = V[l] * rate;
         c[1] = V[n] * rate;
     }
@@ -843,7 +837,7 @@ SOAI_INLINE void level_smooth(const view_table *k, kernel_work *w, const body_ta
     joint_rot_back(kind, R, a, A + 3);
     A[ax] = (w->e[b->iv] - G[3 + ax] * A[3 + ax] - G[n] * A[n]) -
             ((G[l] * A[l] + G[3 + n] * A[3 + n]) + G[3 + l] * A[3 + l]);
-    vdot[b->iv] = joint_rate(b, kind, A[ax] - in[ax]);
+    vdot[b->iv] = joint_sense(b, kind, A[ax] - in[ax]);
     v6_copy(A, A_OF(k, w, b, i));
 }
 #else
@@ -857,7 +851,7 @@ SOAI_INLINE void step_hinge_solve(const kernel_work *w, const body_table *b, int
     if (nv == 1)
         x[0] = x[0] * w->D[b->id];
     else if (BY_BLOCKS(b, nv))
-        root_solve(w->D + b->id, x);
+        free_solve(w->D + b->id, x);
     else
         block_solve(nv, w->D + b->id, x);
 }
@@ -887,21 +881,18 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
                              int kind, int nv, int mode, const real *v_tree, real *vdot) {
     const real *U = w->U + 6 * b->iv, *e = w->e + b->iv;
     const int lever = (mode & BIAS) && (mode & CLASSICAL) && b->parent;
-    real A[6], x[6], made[3];
-    if (lever && !LEVERS_KEPT) step_lever(w, b, i, kind, made);
+    real A[6];
+    real x[6];
+    real t[3];
+    if (lever) step_lever(w, b, i, kind, t);
     if (b->parent || (mode & BIAS))
-        step_motion_out(w, b, i, kind, A_IN(k, w, b), lever && !LEVERS_KEPT ? made : 0, A);
+        step_motion_out(w, b, i, kind, A_IN(k, w, b), lever ? t : 0, A);
     else
         v6_zero(A);
     if (mode & BIAS) {
         real c[6];
         step_joint_bias(k, w, b, i, kind, nv, mode, v_tree, c);
         add_bias(kind, mode, c, A);
-        if (lever && LEVERS_KEPT) {
-            A[3] += w->c[6 * i];
-            A[4] += w->c[6 * i + 1];
-            A[5] += w->c[6 * i + 2];
-        }
     }
     if (BY_BLOCKS(b, nv)) { /* U is P */
         abi_mul(PASSED(w, b, i)->P, A, x);
@@ -910,7 +901,7 @@ SOAI_INLINE void step_smooth(const view_table *k, kernel_work *w, const body_tab
             x[j] = e[j] - x[j];
     } else {
         for (int j = 0; j < nv; ++j)
-            x[j] = e[j] - joint_rate(b, kind, v6_dot(U + 6 * j, A));
+            x[j] = e[j] - joint_sense(b, kind, v6_dot(U + 6 * j, A));
     }
     step_hinge_solve(w, b, nv, x);
     joint_add(k, w, b, kind, nv, x, A);

@@ -4,7 +4,7 @@
 #include "../model/model_internal.h"
 #include "soa/dynamics.h"
 
-/* Frame number and axes of each stand in the caller's own array, `frame_step` and `axes_step` bytes
+/* Frame number and axes of each are in the caller's own array, `frame_step` and `axes_step` bytes
  * apart. */
 typedef struct soai_task_frames {
     int count;

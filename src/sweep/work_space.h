@@ -22,42 +22,37 @@ typedef soai_view_double view_table;
 
 /* One per body, the world included: what the outward and inward sweeps pass along.  Kept together
  * so that a sweep touches two places, the body's and its parent's. */
+/* clang-format off */
 typedef struct body_work {
     real P[24];      /* articulated inertia (ABI_SIZE numbers); composite (crba); W (rnea) */
-    real R[9], p[3]; /* rotation body to parent, body's origin in the parent
-                      * joint_position */
-    real V[6];       /* spatial velocity, body axes; rnea, aba: its first three alone
-                      * step_velocity */
+    real R[9], p[3]; /* rotation body to parent, body's origin in the parent (joint_position) */
+    real V[6];       /* spatial velocity, body axes; rnea, aba: its first three alone */
     real A[6];       /* acceleration (gravity as the base's): rnea, aba classical, else spatial */
-    real f[6];       /* force through the joint (rnea); z (aba)                       rnea, aba */
+    real f[6];       /* force through the joint (rnea); z (aba) */
     real pad[2];
 } body_work;
 
-/*   name  size        what it holds                                                written by */
+/*   name     size         written by         what it holds */
 #define SOAI_WORK_LIST(X)                                                                          \
-    X(c, 6 * B)      /* a of the papers: V x H*v, apparent rate of H*; aba: lever, 3 of 6 \
-                      * kinematics, aba */        \
-    X(H, 6 * V)      /* columns of H* where they depend on q \
-                      * joint_position */                                     \
-    X(U, 6 * V)      /* P H* (columns), with the rotor's couple                     aba */         \
-    X(D, 1 * D)      /* D = H P H*, as L D L' factors; its inverse for 1 dof        aba */         \
-    X(e, 1 * V)      /* nu = D^-1 eps; what the parent's motion asks of a rotor       aba, rnea */ \
-    X(x, 1 * V)      /* a tree vector of the caller's */                                           \
-    X(Rw, 9 * B)     /* rotation, body to world (or to the root body: crba)         kinematics */  \
-    X(pw, 3 * B)     /* position of the same                                        kinematics */  \
-    X(S, 6 * V + 3)  /* columns of H* in world (or root) axes (crba: six rows)      crba, \
-                      * derivatives */        \
-    X(F, 6 * V)      /* change of velocity with q                                   derivatives */ \
-    X(Z, 6 * V)      /* change of acceleration with v                               derivatives */ \
-    X(B, 36 * B)     /* composite d(force)/d(velocity)                              derivatives */ \
-    X(E, 36 * B)     /* the same of wrenches fixed in the world                     derivatives */ \
-    X(Y, 1 * N * V)  /* M^-1 G' of the mimic joints \
-                      * mimic_prepare */                                              \
-    X(W, 1 * N * N)  /* G M^-1 G', factored \
-                      * mimic_prepare */                                                      \
-    X(sine, Q + 3)   /* of every tree coordinate that is an angle                   angles */      \
-    X(cosine, Q + 3) /* the same                                                    angles */      \
-    X(G, 6 * V)      /* G = U D^-1 (columns)                                        aba */
+    X(c,      6 * B)     /* kinematics, minv   joint's bias acceleration; minv: marks of a path */ \
+    X(H,      6 * V)     /* joint_position     columns of H* where they depend on q */             \
+    X(U,      6 * V)     /* articulate, aba    P H* (columns), with the rotor's couple */          \
+    X(D,      1 * D)     /* articulate, aba    H P H* + armature, factored for step_hinge_solve */ \
+    X(e,      1 * V)     /* aba, rnea, minv    nu = D^-1 eps (minv: eps); rnea: a rotor's torque */\
+    X(x,      1 * V)     /*                    a tree vector of the caller's */                    \
+    X(Rw,     9 * B)     /* kinematics         rotation body to world (crba: to the root) */       \
+    X(pw,     3 * B)     /* kinematics         position of the same */                             \
+    X(S,      6 * V + 3) /* crba, derivatives  columns of H* in world (or root) axes */            \
+    X(F,      6 * V)     /* derivatives        change of velocity with q */                        \
+    X(Z,      6 * V)     /* derivatives        change of acceleration with v */                    \
+    X(B,      36 * B)    /* derivatives        composite d(force)/d(velocity); compliance: psi */ \
+    X(E,      36 * B)    /* derivatives        the same of world wrenches; compliance: Omega */    \
+    X(Y,      1 * N * V) /* mimic_prepare      M^-1 G' of the mimic joints */                      \
+    X(W,      1 * N * N) /* mimic_prepare      G M^-1 G', factored */                              \
+    X(sine,   Q + 3)     /* angles             of every tree coordinate that is an angle */        \
+    X(cosine, Q + 3)     /* angles             the same */                                         \
+    X(G,      6 * V)     /* aba                G = U D^-1 (columns) */
+/* clang-format on */
 
 typedef struct kernel_work {
     body_work *b;

@@ -1,10 +1,10 @@
-/* aligned_frames.c  the same machine with other axes and origins of its bodies, for batches, mass
- *                   matrices and generated code.
+/* aligned_frames.c  the same machine with other axes and origins of its bodies, for forward and
+ *                   inverse dynamics, mass matrices, batches and generated code.
  *
- * A sweep that gives out joint numbers only may hold every body in axes of its own choice: x = S y,
- * x in the body's axes, y in the chosen ones.  Then the joint's R(q) becomes S(parent)' R(q) S and
- * inertias, placements and axes turn with it.  S is chosen from base to tips.  Revolute joints
- * without rotor:
+ * A sweep whose results are joint numbers, or are turned back (soai_wrench_from_chosen), may hold
+ * every body in axes of its own choice: x = S y, x in the body's axes, y in the chosen ones.  Then
+ * the joint's R(q) becomes S(parent)' R(q) S and inertias, placements and axes turn with it.  S is
+ * chosen from base to tips.  Revolute joints without rotor:
  *   level     the axis lies along a coordinate axis of the parent's chosen axes, in either sense: S
  *             makes the body's parallel to those at q = 0, so R is a turn about that axis and
  *             nothing else (SOAI_KIND_LEVEL_...)

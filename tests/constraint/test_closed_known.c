@@ -1077,7 +1077,7 @@ static void refused_follower(void **state) {
     }
 }
 
-/* Efforts act at rest too (v NULL), and assembly finds its way from any turn; failure is told. */
+/* Efforts act at rest too (v NULL), and assembly finds its way from any turn; failure is reported. */
 static void odds(void **state) {
     (void)state;
     const double L[4] = {1, 0.4, 0.9, 0.7}, effort[6] = {3, 1, 2, 1, 1, 1};

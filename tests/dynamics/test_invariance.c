@@ -415,7 +415,7 @@ static void reroot(const tree *t, int root, tree *out) {
     }
 }
 
-/* x of a joint as its reverse tells it: v, vdot or tau. */
+/* x (v, vdot or tau) of a joint, as the reversed joint has it. */
 static void reverse_vector(const soa_body_info *b, const double *q, const double *x, double *out) {
     if (b->type == SOA_UNIVERSAL) {
         out[0] = x[1];

@@ -62,7 +62,7 @@ else
     expect "a run of a URDF" 0
     run report s.soalog -o s.html
     expect "its report" 0
-    has "a mesh that is missing is told" err "gone.stl"
+    has "a mesh that is missing is reported" err "gone.stl"
     has "and the other shape drawn" s.html '"role": "visual"'
     has "the name cannot end the script" s.html 'a \u003c/script> \u003cb>'
     rm r.urdf

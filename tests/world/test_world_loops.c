@@ -121,7 +121,7 @@ static void crank_with_each_joint_cut(void **state) {
     conclude("closure", &closure, 1e-10);
 }
 
-/* Every law that knows loops brings the machine to rest where it is told to, and holds it against
+/* Every law that supports loops brings the machine to rest at its goal, and holds it against
  * gravity. */
 static void laws_on_a_closed_machine(void **state) {
     (void)state;

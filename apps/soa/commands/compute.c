@@ -208,7 +208,7 @@ const app_command app_compute = {
         "an object each; all else takes the tree alone:\n"
         "  closed      {qdd, lambda, rows, rank, condition, redundant, method, closure}; "
         "closed:METHOD with auto,\n"
-        "              kkt, forces or null_space; at the q and v given: closure tells [how far, "
+        "              kkt, forces or null_space; at the q and v given; closure: [how far, "
         "how fast] open\n"
         "  assemble    {q, v, closure}: q closed from the guess given, v fitted; what follows in "
         "LIST uses them\n"

@@ -1,6 +1,6 @@
 /* Mass matrices that leave the lanes branch by branch. */
 #if GEN_LEAVES
-/* Numbers `end` ... of the matrices stand in the lanes; those from `next` on have left them.  Lines
+/* Numbers `end` ... of the matrices are in the lanes; those from `next` on have left them.  Lines
  * ahead are asked for. */
 static __attribute__((noinline)) long GEN(leave)(const real *tree, long next, long end, double *M) {
     while (next - 8 >= end || (!end && next)) {

@@ -21,7 +21,6 @@ SOAI_INLINE void fused_outward(const view_table *k, kernel_work *w, const body_t
     real V[6];
     joint_position(k, w, b, i, kind, q);
     if (form & CLASSICAL) {
-        step_keep_lever(w, b, i, kind);
         step_turning(k, w, b, i, kind, nv, w->b[b->parent].V, v, w->b[i].V);
     } else {
         step_velocity(k, w, b, i, kind, nv, v, V);
