@@ -6,7 +6,7 @@
 #   playground  libsoa as WebAssembly in a page: emscripten, node, npm
 #   embedded    libsoa for Cortex-M: cross compiler, newlib, QEMU
 #   python   the Python package
-#   bench    the peers of the benchmark
+#   bench    the peers of the benchmark, and what Pinocchio and MuJoCo of PyPI need beside them
 #   fuzz     libFuzzer
 #   format   clang-format
 #   lint     clang-format, clang-tidy, Python
@@ -67,6 +67,9 @@ liborocos-kdl-dev    header:kdl/chain.hpp
 libsimbody-dev       header:simbody/Simbody.h
 libdart-all-dev      header:dart/dart.hpp
 libfcl-dev           header:fcl/fcl.h
+libeigen3-dev        header:eigen3/Eigen/Core
+clang                command:clang++
+python3-venv         package
 '
 python='
 python3       command:python3
