@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view python test bench counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
+.PHONY: all demo view python test bench compare counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -38,6 +38,10 @@ bench: ## install the peers and measure against them: build/bench.json, build/be
 	@scripts/setup.sh build bench
 	@$(call configure,-DSOA_BENCH=ON)
 	@$(build) --target bench
+
+compare: ## answers and times of every public call against those of AGAINST=COMMIT; TASK=count: instructions
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@scripts/compare.py --against $(or $(AGAINST),HEAD) --task $(or $(TASK),time) $(COMPARE_ARGS)
 
 counts: ## count operations as R87 does: tables printed, build/operation-counts.svg drawn
 	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
