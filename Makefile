@@ -133,8 +133,8 @@ api: ## the reference of the public headers: build/api/html/index.html, and buil
 	@doxygen docs/api.doxyfile
 	@scripts/api-index.py build/api/index.md
 
-setup: ## install what building needs
-	@scripts/setup.sh build
+setup: ## install what building needs, the Python package too
+	@scripts/setup.sh build python
 
 clean: ## remove everything that was built
 	rm -rf build build-*

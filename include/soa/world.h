@@ -561,7 +561,8 @@ SOA_API soa_status soa_scenario_from_log(const soa_log *log, const char *name,
  * changed), a world at the last checkpoint (at the start if there is none), and the journal, cut
  * back to that point.  What soa_world_run then writes is, to the byte, what an uninterrupted run
  * would have written.  `scenario` must stay at its address as long as the world; free the world
- * first.  On failure nothing is made. */
+ * first.  On failure nothing is made.  Where scenario->control.external is true, the torques came
+ * from a function of the caller: give it to soa_world_set_torque before the run goes on. */
 SOA_API soa_status soa_world_resume(const char *path, soa_scenario *scenario, soa_world **world,
                                     soa_journal **journal, soa_report *report);
 /* Called after every tick; true ends the run there, with a checkpoint and SOA_OK. */

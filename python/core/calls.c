@@ -330,21 +330,30 @@ static const spec nu_rate_spec = {
 /* --- the methods ------------------------------------------------------------------------------ */
 /* Python calls a plain C function, which knows its row. */
 #define METHODS(X)                                                                                \
-    X(aba) X(rnea) X(mass) X(mass_r87) X(minv) X(mass_mul) X(minv_mul) X(bias_torque)             \
-    X(gravity_torque) X(coriolis_mul) X(aba_derivatives) X(rnea_derivatives) X(pose) X(velocity)  \
-    X(acceleration) X(acceleration_spatial) X(jacobian) X(jacobian_mul)                           \
-    X(jacobian_transpose_mul) X(jacobian_dot_v) X(compliance) X(jjt) X(energy)                    \
-    X(centre_of_mass) X(momentum) X(centroidal_momentum_matrix) X(regressor) X(integrate) X(difference)           \
-    X(normalise) X(q_rate) X(acceleration_parts) X(mass_factor_mul) X(nu_from_v) X(nu_to_v)         \
-    X(nu_bias) X(nu_force) X(nu_rate)
+    X(mass) X(mass_r87) X(mass_mul) X(coriolis_mul) X(pose) X(velocity) X(acceleration)           \
+    X(acceleration_spatial) X(jacobian) X(jacobian_mul) X(jacobian_transpose_mul)                 \
+    X(jacobian_dot_v) X(jjt) X(energy) X(centre_of_mass) X(momentum)                              \
+    X(centroidal_momentum_matrix) X(regressor) X(integrate) X(difference) X(normalise) X(q_rate)  \
+    X(mass_factor_mul) X(nu_from_v) X(nu_to_v) X(nu_bias)
+/* Those that relate forces and accelerations: loops would change the result. */
+#define FORCE_METHODS(X)                                                                          \
+    X(aba) X(rnea) X(minv) X(minv_mul) X(bias_torque) X(gravity_torque) X(aba_derivatives)        \
+    X(rnea_derivatives) X(compliance) X(acceleration_parts) X(nu_force) X(nu_rate)
 
 #define METHOD(id)                                                                                \
     static PyObject *method_##id(PyObject *self, PyObject *const *arguments, Py_ssize_t count,    \
                                  PyObject *names) {                                               \
         return run_spec((tree *)self, &id##_spec, arguments, count, names);                       \
     }
+#define FORCE_METHOD(id)                                                                          \
+    static PyObject *method_##id(PyObject *self, PyObject *const *arguments, Py_ssize_t count,    \
+                                 PyObject *names) {                                               \
+        if (!note_loops((tree *)self, #id)) return NULL;                                          \
+        return run_spec((tree *)self, &id##_spec, arguments, count, names);                       \
+    }
 METHODS(METHOD)
+FORCE_METHODS(FORCE_METHOD)
 
 #define ROW(id)                                                                                   \
     {#id, (PyCFunction)(void (*)(void))method_##id, METH_FASTCALL | METH_KEYWORDS, id##_text},
-PyMethodDef tree_calls[] = {METHODS(ROW){NULL, NULL, 0, NULL}};
+PyMethodDef tree_calls[] = {METHODS(ROW) FORCE_METHODS(ROW){NULL, NULL, 0, NULL}};

@@ -27,6 +27,7 @@ typedef struct tree {
     const soa_model *model;
     int nq, nv, bodies;
     bool owned;            /* the model is freed with the tree     */
+    _Atomic(bool) loops;   /* say once that loops are left out     */
     _Atomic(int) lock;     /* of `free`                            */
     pooled *free;          /* work spaces that no thread uses      */
 } tree;
@@ -87,6 +88,9 @@ typedef struct spec {
     batch_function *batch_float;
 } spec;
 
+/* Says that the loops of a model are not in the result, if that has to be said.  False: an
+ * exception. */
+bool note_loops(tree *self, const char *method);
 PyObject *run_spec(tree *self, const spec *s, PyObject *const *arguments, Py_ssize_t count,
                    PyObject *names);
 extern PyMethodDef tree_calls[];

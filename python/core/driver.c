@@ -10,7 +10,9 @@
 #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
 #include <numpy/arrayobject.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A thread costs about 20 microseconds to start; so many states take several times that. */
@@ -129,6 +131,24 @@ static bool read_array(reading *r, int at, PyObject *given, call *c) {
 
 /* --- other arguments -------------------------------------------------------------------------- */
 
+/* Calls a function of soa._errors, with arguments as in Py_BuildValue. */
+static void call_errors(const char *function, const char *format, ...) {
+    PyObject *errors = PyImport_ImportModule("soa._errors");
+    PyObject *called = errors ? PyObject_GetAttrString(errors, function) : NULL;
+    PyObject *arguments = NULL;
+    if (called) {
+        va_list list;
+        va_start(list, format);
+        arguments = format ? Py_VaBuildValue(format, list) : PyTuple_New(0);
+        va_end(list);
+    }
+    PyObject *result = arguments ? PyObject_CallObject(called, arguments) : NULL;
+    Py_XDECREF(result);
+    Py_XDECREF(arguments);
+    Py_XDECREF(called);
+    Py_XDECREF(errors);
+}
+
 /* The number of a frame given by name or number; -1 with an exception. */
 static int read_frame(const tree *self, PyObject *given) {
     const int frames = soa_model_frame_count(self->model);
@@ -136,13 +156,7 @@ static int read_frame(const tree *self, PyObject *given) {
         const char *name = PyUnicode_AsUTF8AndSize(given, NULL);
         if (!name) return -1;
         const int frame = soa_model_find_frame(self->model, name);
-        if (frame < 0) {
-            PyObject *errors = PyImport_ImportModule("soa._errors");
-            PyObject *raised =
-                errors ? PyObject_CallMethod(errors, "unknown_frame", "OO", self, given) : NULL;
-            Py_XDECREF(raised);
-            Py_XDECREF(errors);
-        }
+        if (frame < 0) call_errors("unknown_frame", "OO", self, given);
         return frame;
     }
     const long number = PyLong_AsLong(given);
@@ -211,10 +225,17 @@ static bool read_wrench(const tree *self, PyObject *given, soa_wrench *wrench) {
         good = wrench->frame >= 0 && read_axes(axes, &wrench->axes);
     }
     if (good) {
-        numbers = PyArray_FROMANY(value, NPY_DOUBLE, 1, 1, NPY_ARRAY_CARRAY_RO);
+        numbers = PyArray_FROMANY(value, NPY_DOUBLE, 0, 0, NPY_ARRAY_CARRAY_RO);
         good = numbers != NULL;
     }
-    if (good && PyArray_SIZE((PyArrayObject *)numbers) != 6) {
+    if (good && PyArray_NDIM((PyArrayObject *)numbers) == 2) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a wrench has two dimensions, expected 6 numbers, the same for all states; "
+                        "for one in each state give tau + jacobian_transpose_mul(q, frame, f)");
+        good = false;
+    }
+    if (good && (PyArray_NDIM((PyArrayObject *)numbers) != 1 ||
+                 PyArray_SIZE((PyArrayObject *)numbers) != 6)) {
         PyErr_Format(PyExc_ValueError, "a wrench has %zd numbers, expected 6: moment, force",
                      (Py_ssize_t)PyArray_SIZE((PyArrayObject *)numbers));
         good = false;
@@ -228,6 +249,10 @@ static bool read_wrench(const tree *self, PyObject *given, soa_wrench *wrench) {
 }
 
 static bool read_wrenches(const tree *self, PyObject *given, call *c) {
+    if (!PySequence_Check(given) && PyObject_HasAttrString(given, "frame")) {
+        call_errors("one_wrench", NULL);
+        return false;
+    }
     const Py_ssize_t count = PySequence_Size(given);
     if (count < 0 || count > MOST_WRENCHES) {
         if (!PyErr_Occurred())
@@ -476,7 +501,6 @@ static job run_single(const reading *r, const call *c) {
 
 /* Raises what soa._errors makes of a failed call: it sees the arguments and names the number. */
 static void raise_status(const reading *r, const job *j) {
-    PyObject *errors = PyImport_ImportModule("soa._errors");
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < MOST_PARAMETERS; i++) {
         if (!r->arrays[i]) continue;
@@ -484,14 +508,10 @@ static void raise_status(const reading *r, const job *j) {
         if (pair) PyList_Append(list, pair);
         Py_XDECREF(pair);
     }
-    if (errors && list) {
-        PyObject *raised =
-            PyObject_CallMethod(errors, "raise_call", "OsiinO", r->self, r->spec->name,
-                                (int)j->status, j->body, (Py_ssize_t)j->state, list);
-        Py_XDECREF(raised);
-    }
+    if (list)
+        call_errors("raise_call", "OsiinO", r->self, r->spec->name, (int)j->status, j->body,
+                    (Py_ssize_t)j->state, list);
     Py_XDECREF(list);
-    Py_XDECREF(errors);
 }
 
 static bool check_type(reading *r) {
@@ -555,6 +575,13 @@ static PyObject *pack_results(const reading *r, PyObject **results, int count) {
         PyTuple_SetItem(tuple, i, results[i]);
     }
     return tuple;
+}
+
+bool note_loops(tree *self, const char *method) {
+    if (!atomic_load_explicit(&self->loops, memory_order_relaxed)) return true;
+    if (!atomic_exchange(&self->loops, false)) return true; /* another thread says it */
+    call_errors("warn_loops", "Os", self, method);
+    return !PyErr_Occurred();
 }
 
 PyObject *run_spec(tree *self, const spec *s, PyObject *const *arguments, Py_ssize_t count,

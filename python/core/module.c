@@ -99,11 +99,23 @@ static PyObject *get_address(PyObject *self, void *unused) {
     (void)unused;
     return PyLong_FromUnsignedLongLong((uintptr_t)((tree *)self)->model);
 }
+static PyObject *get_loops(PyObject *self, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(atomic_load(&((tree *)self)->loops));
+}
+static int set_loops(PyObject *self, PyObject *value, void *unused) {
+    (void)unused;
+    const int on = value ? PyObject_IsTrue(value) : 0;
+    if (on < 0) return -1;
+    atomic_store(&((tree *)self)->loops, on != 0);
+    return 0;
+}
 static PyGetSetDef tree_properties[] = {
     {"nq", get_nq, NULL, "Numbers of a configuration q.", NULL},
     {"nv", get_nv, NULL, "Degrees of freedom: numbers of v, a and tau.", NULL},
     {"body_count", get_bodies, NULL, "Moving bodies.", NULL},
     {"_address", get_address, NULL, "The soa_model, for ctypes.", NULL},
+    {"_says_loops", get_loops, set_loops, "Whether the next call warns of loops left out.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
 static PyType_Slot tree_slots[] = {{Py_tp_new, tree_new},

@@ -39,6 +39,13 @@ class Tree:
     def _address(self) -> int:
         """The soa_model, for ctypes."""
 
+    @property
+    def _says_loops(self) -> bool:
+        """Whether the next call warns of loops left out."""
+
+    @_says_loops.setter
+    def _says_loops(self, value: bool) -> None: ...
+
     @overload
     def aba(self, q: NDArray[np.float32], v: NDArray[np.float32] | None = None,
             tau: NDArray[np.float32] | None = None, wrenches: Sequence[Wrench] = ()) -> NDArray[np.float32]: ...
@@ -374,7 +381,11 @@ class Tree:
     def jacobian_dot_v(self, q: ArrayLike, v: ArrayLike | None, frame: str | int, axes: Axes = "world"
     ) -> NDArray[np.float64]:
         """(dJ/dt) v: the classical acceleration of a frame when the joints do not
-        accelerate.
+        accelerate, so that `acceleration` is J a + (dJ/dt) v in the same axes.
+
+        J is that of world axes: with axes "body" the result is the same vector written in
+        the frame's axes, R' (dJ/dt) v. The rate of the frame's own Jacobian, J_b = R' J,
+        times v is less: by [0; w x v], w and v being `velocity` in these axes.
 
         q: configuration, (nq,) or (N, nq).
         v: speeds of the joints, rad/s or m/s, (nv,) or (N, nv); None: zero.

@@ -7,6 +7,7 @@ Every exception of this package is a `SoaError` with the C library's status.  It
 from __future__ import annotations
 
 import difflib
+import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -31,6 +32,9 @@ class SoaError(Exception):
 
 class InputError(SoaError, ValueError):
     """A number, name or definition that cannot be used."""
+
+    def __init__(self, text: str, status: str = "SOA_E_ARGUMENT", body: int = -1, line: int = 0) -> None:
+        super().__init__(text, status, body, line)
 
 
 class FileError(SoaError, OSError):
@@ -88,6 +92,20 @@ def _not_finite(arguments: list[tuple[str, Any]]) -> str:
     return "a number is not finite"
 
 
+_DIVERGED = 1e9  # no machine is so large or so fast, in m, rad and s
+
+
+def _diverged(arguments: list[tuple[str, Any]], state: int) -> str:
+    """What to say of a state with numbers that no machine has; "" where there is none."""
+    for name, array in arguments:
+        row = array[state] if state >= 0 and array.ndim == 2 else array
+        worst = int(np.argmax(np.abs(row))) if row.size else 0
+        if name in ("q", "v") and row.size and abs(row[worst]) > _DIVERGED:
+            return (f"; but {name}[{worst}] is {row[worst]:.3g}: the motion that led to this state has probably "
+                    "diverged, and rounding leaves nothing of the inertia")
+    return ""
+
+
 def raise_call(model: Model, function: str, status: int, body: int, state: int,
                arguments: list[tuple[str, Any]]) -> NoReturn:
     """Raises the exception of a method of Model; called by the compiled part."""
@@ -96,6 +114,8 @@ def raise_call(model: Model, function: str, status: int, body: int, state: int,
     name = status_name(status)
     text: str = _c.soa_status_text(status).decode()
     where = f" (state {state})" if state >= 0 else ""
+    if name == "SOA_E_HINGE_SINGULAR":
+        text += _diverged(arguments, state)
     if name == "SOA_E_NOT_FINITE":
         text = _not_finite(arguments)
     elif body > 0:
@@ -106,6 +126,32 @@ def raise_call(model: Model, function: str, status: int, body: int, state: int,
     elif name == "SOA_E_QUATERNION":
         text += "; Model.normalise(q) makes it so"
     raise error(status, f"{function}{where}: {text}", body)
+
+
+def one_wrench() -> NoReturn:
+    """Raises the exception for a wrench that is not in a list; called by the compiled part."""
+    raise TypeError("wrenches is a single soa.Wrench, expected a sequence of them: wrenches=[wrench]")
+
+
+class LoopWarning(UserWarning):
+    """A method of a tree was called on a model that brings loops along, which are not in the result."""
+
+
+def warn_loops(model: Model, method: str, stacklevel: int = 2) -> None:
+    """Warns that the loops of a model are not in a result; once for each model. Called by the compiled part."""
+    count = model.loop_count
+    what = "1 loop or other constraint" if count == 1 else f"{count} loops or other constraints"
+    remedy = _CLOSED.get(method, "Model.constraints has the closed machine")
+    warnings.warn(f"{method}: '{model.name}' has {what}, which this result leaves out: it is that of the spanning "
+                  f"tree. {remedy}. (Said once for each model, and not after model.constraints was used.)",
+                  LoopWarning, stacklevel=stacklevel + 1)
+
+
+_CLOSED = {
+    "aba": "With the loops: model.constraints.fd(q, v, tau).qdd",
+    "rnea": "With the loops: model.constraints.id(q, v, a).tau",
+    "inverse_kinematics": "model.constraints.assemble(q) closes the loops of a configuration",
+}
 
 
 def unknown_frame(model: Model, name: str) -> NoReturn:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref
 from typing import TYPE_CHECKING, Any
@@ -19,6 +22,18 @@ if TYPE_CHECKING:
 
 C: Any = _module
 """The C interface; ctypes has no types to check."""
+
+
+class Folder:
+    """A temporary folder that goes with this object, without the ResourceWarning of tempfile.TemporaryDirectory."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="soa-")
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+
+    def cleanup(self) -> None:
+        """Removes the folder now."""
+        self._finalizer()
 
 
 class Guard:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from . import _c
 from ._call import check, new_report, numbers
+from ._own import Folder
 from .records import Record
 
 if TYPE_CHECKING:
@@ -65,6 +66,19 @@ def inline(record: Record) -> str:
             'sandbox="allow-scripts allow-downloads"></iframe>')
 
 
+class Page:
+    """A page that a notebook shows where this object is the value of a cell."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    def __repr__(self) -> str:
+        return f"<soa.Page: {len(self._html) / 1e6:.1f} MB of HTML>"
+
+
 def in_notebook() -> bool:
     """Whether this is a Jupyter kernel."""
     ipython: Any = sys.modules.get("IPython")
@@ -75,12 +89,10 @@ def in_notebook() -> bool:
 def show(record: Record) -> object:
     """In a notebook: an object that shows the page. Elsewhere the page opens in the browser: the name of its file."""
     if in_notebook():
-        from IPython.display import HTML  # type: ignore[import-not-found, unused-ignore]
-
-        return HTML(inline(record))
+        return Page(inline(record))
     import webbrowser
 
-    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    folder = Folder()
     path = os.path.join(folder.name, "report.html")
     write_report(record, path)
     _shown.append(folder)
@@ -88,12 +100,12 @@ def show(record: Record) -> object:
     return path
 
 
-_shown: list[tempfile.TemporaryDirectory[str]] = []  # pages that a browser may still read, until Python ends
+_shown: list[Folder] = []  # pages that a browser may still read, until Python ends
 
 
 def snapshot(world: World) -> Record:
     """A record of one sample: the world as it is now."""
-    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    folder = Folder()
     path = os.path.join(folder.name, "now.soalog")
     journal = POINTER(_c.soa_journal)()
     report = new_report()
@@ -123,12 +135,12 @@ def model_world(model: Model, q: ArrayLike | None = None) -> World:
     from .worlds import World
 
     part: dict[str, Any] = {"name": "model"}
-    folder: tempfile.TemporaryDirectory[str] | None = None
+    folder: Folder | None = None
     if model.spec:
         part["model"] = os.path.abspath(model.spec) if os.path.exists(model.spec) else model.spec
         part["floating"] = model.nv > Model.open(model.spec).nv
     else:
-        folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+        folder = Folder()
         part["model"] = os.path.join(folder.name, "model.soam")
         model.save(part["model"])
     scenario = Scenario.from_dict({"name": "model", "text": model.name, "duration": 1,
@@ -151,5 +163,5 @@ def model_html(model: Model, q: ArrayLike | None = None) -> str:
     return inline(snapshot(model_world(model, q)))
 
 
-__all__ = ["in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
+__all__ = ["Page", "in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
            "write_report"]

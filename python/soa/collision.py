@@ -20,8 +20,8 @@ SHAPE_TYPES = ("sphere", "capsule", "box", "cylinder", "hull", "plane")
 
 
 @dataclass(frozen=True)
-class Distance:
-    """Distance of two shapes, from `distance`.
+class Separation:
+    """How far two shapes are apart, from `distance`.
 
     `distance` in m; < 0: overlap, minus the least translation that parts them. `point_a`, `point_b`: nearest (or
     deepest) points, world axes. `normal`: unit, from b to a.
@@ -48,7 +48,7 @@ class Patch:
     points_b: Array
     distances: Array
     ids: tuple[int, ...]
-    nearest: Distance
+    nearest: Separation
 
 
 class Shape:
@@ -183,13 +183,13 @@ class Cache:
         self._struct = _c.soa_distance_cache()
 
 
-def _distance(out: Any) -> Distance:
-    return Distance(out.distance, np.array(out.point_a[:]), np.array(out.point_b[:]), np.array(out.normal[:]),
-                    out.iterations)
+def _distance(out: Any) -> Separation:
+    return Separation(out.distance, np.array(out.point_a[:]), np.array(out.point_b[:]), np.array(out.normal[:]),
+                      out.iterations)
 
 
 def distance(a: Shape, pose_a: ArrayLike | None, b: Shape, pose_b: ArrayLike | None = None,
-             cache: Cache | None = None) -> Distance:
+             cache: Cache | None = None) -> Separation:
     """Distance of two shapes at their poses in the world, 4 x 4 matrices; None: the world's own axes."""
     frame_a, frame_b = frame_struct(pose_a), frame_struct(pose_b)
     out = _c.soa_distance()
@@ -231,4 +231,4 @@ def near_pairs(shapes: Sequence[Shape], poses: Sequence[ArrayLike | None],
     return sorted((int(i), int(j)) for i, j in pairs[:most])
 
 
-__all__ = ["SHAPE_TYPES", "Cache", "Distance", "Patch", "Shape", "distance", "near_pairs", "patch"]
+__all__ = ["SHAPE_TYPES", "Cache", "Patch", "Separation", "Shape", "distance", "near_pairs", "patch"]

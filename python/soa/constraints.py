@@ -256,19 +256,14 @@ class Constraints:
     """
 
     def __init__(self, model: Model, capacity: int = 16, rows: int | None = None, dense: bool = True) -> None:
-        self.model = model
-        self._guard = Guard("Constraints")
-        self._drives: dict[int, tuple[Drive, Any]] = {}
-        self._capacity = capacity
         room = _c.soa_constraint_capacity(capacity, 6 * capacity if rows is None else rows, bool(dense))
-        self._pointer = POINTER(_c.soa_constraints)()
+        pointer = POINTER(_c.soa_constraints)()
         check(
-            _c.soa_constraints_create(model._pointer, byref(room), byref(self._pointer)),
+            _c.soa_constraints_create(model._pointer, byref(room), byref(pointer)),
             None,
             f"room for {room.constraints} constraints and {room.rows} rows",
         )
-        self._work = new_work(model)
-        weakref.finalize(self, _release, self._pointer, self._work, model, self._drives).atexit = False
+        self._own(model, pointer, capacity)
 
     @classmethod
     def _of_model(cls, model: Model) -> Constraints:
@@ -279,6 +274,34 @@ class Constraints:
         for one in definitions:
             made._add_struct(one)
         return made
+
+    @classmethod
+    def of_model(cls, model: Model, dense: bool = True) -> Constraints:
+        """The constraints that came with a model, in a set of their own, without room for more.
+
+        `model.constraints` is one set, which one thread at a time uses; this is another, for another thread.
+        dense: room for the methods "kkt" and "null_space", and for `id`.
+
+        >>> import soa
+        >>> soa.Constraints.of_model(soa.Model.open("four-bar")).names
+        ['C']
+        """
+        loops = _c.soa_constraint_list(0, None) if model._loops is None else model._loops
+        pointer, report = POINTER(_c.soa_constraints)(), new_report()
+        check(_c.soa_constraints_from_list(byref(loops), model._pointer, bool(dense), byref(pointer), byref(report)),
+              report, f"constraints of '{model.name}'")
+        made = cls.__new__(cls)
+        made._own(model, pointer, int(loops.count))
+        return made
+
+    def _own(self, model: Model, pointer: Any, capacity: int) -> None:
+        self.model = model
+        self._guard = Guard("Constraints")
+        self._drives: dict[int, tuple[Drive, Any]] = {}
+        self._capacity = capacity
+        self._pointer = pointer
+        self._work = new_work(model)
+        weakref.finalize(self, _release, pointer, self._work, model, self._drives).atexit = False
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
@@ -420,26 +443,7 @@ class Constraints:
             "name": name,
         }
         if struct.kind == _c.SOA_LOOP:
-            from .model import JOINT_TYPES
-
-            joint: Any = JOINT_TYPES[struct.joint]
-            return Loop(
-                one,
-                two,
-                joint,
-                np.array(struct.axis[:]),
-                np.array(struct.axis2[:]),
-                struct.pitch,
-                damping=struct.damping,
-                friction=struct.friction,
-                stiffness=struct.stiffness,
-                rest=struct.rest,
-                rotor_inertia=struct.rotor_inertia,
-                gear_ratio=struct.gear_ratio,
-                exact_rotor=struct.rotor_model == _c.SOA_ROTOR_EXACT,
-                rotor_axis=np.array(struct.rotor_axis[:]),
-                **places,
-            )
+            return loop_from_struct(struct, one, two, name)
         if struct.kind == _c.SOA_RATIO:
             used = [i for i, coordinate in enumerate(struct.coordinate) if coordinate]
             return Ratio(
@@ -510,6 +514,57 @@ class Constraints:
         array = needed(vector("near", np.atleast_1d(np.asarray(near)), nv))
         with self._guard:
             check(_c.soa_constraints_set_turns(self._pointer, number, numbers(array)), None, f"turns of {loop}")
+
+    def follow_turns(self, q: ArrayLike) -> None:
+        """Counts whole turns from the angles at q, for each cut joint that a spring or a ratio refers to.
+
+        `soa.simulate_closed` does this after each step; a loop of yours does it after its own.
+        """
+        qv = vector("q", q, self.model.nq)
+        with self._guard:
+            check(_c.soa_kinematics(self.model._pointer, self._work, numbers(qv), None, None), None, "follow_turns")
+            check(_c.soa_constraints_follow_turns(self._pointer, self._work), None, "follow_turns")
+
+    def joint_row(
+        self, loop: str | int, q: ArrayLike, v: ArrayLike | None = None, coordinate: int = 0
+    ) -> tuple[Array, float]:
+        """One free coordinate of a cut joint as a function of the tree's speeds, at q and v.
+
+        coordinate: from 0 to its degrees of freedom - 1.
+        Returns a row (nv,) and a number: the rate of the coordinate is `row @ v`, its second rate `row @ vdot + rest`,
+        and a torque on it acts on the tree as this torque times `row`.
+
+        >>> import soa
+        >>> model = soa.Model.open("four-bar")
+        >>> q = model.constraints.assemble(model.neutral())
+        >>> model.constraints.joint_row("C", q)[0].shape
+        (3,)
+        """
+        number, _, nv = self._cut(loop)
+        if not 0 <= coordinate < nv:
+            raise ValueError(f"coordinate is {coordinate}: the cut joint of {loop} has {nv}, from 0")
+        qv = vector("q", q, self.model.nq)
+        vv = np.zeros(self.model.nv) if v is None else vector("v", v, self.model.nv)
+        row, rest = np.zeros(self.model.nv), np.zeros(1)
+        with self._guard:
+            what = f"joint_row of {loop}"
+            check(_c.soa_kinematics(self.model._pointer, self._work, numbers(qv), numbers(vv), None), None, what)
+            status = _c.soa_constraints_joint_row(
+                self._pointer, self._work, number, int(coordinate), numbers(row), numbers(rest)
+            )
+            check(status, None, what)
+        return row, float(rest[0])
+
+    def joint_rates(self, loop: str | int) -> Array:
+        """Rates of the free coordinates of a cut joint at the last state with speeds that a method was given while the
+        constraint was on, rad/s or m/s.
+        """
+        number, _, _ = self._cut(loop)
+        rates, count = np.zeros(6), c_int()
+        with self._guard:
+            check(_c.soa_constraints_joint_rates(self._pointer, number, numbers(rates), byref(count)), None,
+                  f"rates of {loop}")
+        return rates[: count.value].copy()
 
     # --- equations --------------------------------------------------------------------------------------------------
 
@@ -679,6 +734,11 @@ class Constraints:
             self._guard.check(status, None, f"project (largest |g| {error[0]:.2g}, largest rate {error[1]:.2g})")
         return Projected(qv, vv, (float(error[0]), float(error[1])))
 
+    @property
+    def drift(self) -> float:
+        """The largest |g| that the last `project` found before it moved anything."""
+        return float(_c.soa_closed_drift(self._pointer))
+
     def project_rates(
         self, q: ArrayLike, v: ArrayLike, held: Sequence[str | int] | ArrayLike | None = None, t: float = 0.0
     ) -> Array:
@@ -748,6 +808,32 @@ class _Driven:
                 out[i] = given[i]
         except BaseException as problem:  # carried out of C
             self._guard.failed = problem
+
+
+def loop_from_struct(struct: Any, one: str, two: str, name: str) -> Loop:
+    """The Loop of a soa_constraint_def between two frames."""
+    from .model import JOINT_TYPES
+
+    joint: Any = JOINT_TYPES[struct.joint]
+    return Loop(
+        one,
+        two,
+        joint,
+        np.array(struct.axis[:]),
+        np.array(struct.axis2[:]),
+        struct.pitch,
+        frame_matrix(struct.place1),
+        frame_matrix(struct.place2),
+        struct.damping,
+        struct.friction,
+        struct.stiffness,
+        struct.rest,
+        struct.rotor_inertia,
+        struct.gear_ratio,
+        struct.rotor_model == _c.SOA_ROTOR_EXACT,
+        np.array(struct.rotor_axis[:]),
+        name,
+    )
 
 
 def _frames(definition: Definition) -> tuple[str | int, str | int]:

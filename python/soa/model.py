@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, memmove, string_at
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c, _core
 from ._call import Array, check, from_pointer, new_report, numbers, text, vector
+from ._errors import FileError, InputError, SingularError, one_wrench, warn_loops
 from .frames import Axes, Wrench, frame_matrix, frame_struct
 
 if TYPE_CHECKING:
+    from ._random import Sampler
     from .constraints import Constraints
+    from .definitions import Link, NamedFrame
     from .operators import Expr
 
 JOINT_TYPES = ("fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
 JointType = Literal["fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free"]
 Factor = Literal["L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*"]
+_SINGULAR = 1e-12  # tasks whose scaled compliance has a smaller reciprocal condition are singular
+_MOST_DAMPING = 1e300
 FACTORS: tuple[Factor, ...] = ("L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*")
 
 
@@ -107,6 +112,19 @@ class InverseKinematics:
     converged: bool
 
 
+def _no_model(spec: str, report: Any) -> NoReturn:
+    """Raises the exception for a model that is neither there nor shipped."""
+    names = stock_models()
+    stem = os.path.splitext(os.path.basename(spec))[0]
+    near = difflib.get_close_matches(stem, names, 3) or [name for name in names if stem and (stem in name or name in stem)]
+    hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    if report.status == _c.SOA_E_NAME:
+        raise InputError(f"'{spec}' is neither a file (in {os.getcwd()}) nor a shipped model{hint} "
+                         f"(soa.stock_models() lists these: {', '.join(names)})", "SOA_E_NAME")
+    raise FileError(f"{text(report.text)}{hint}" + ("" if os.path.isabs(spec) else f" (in {os.getcwd()})")
+                    + "; shipped models have names without folder and extension (soa.stock_models())", "SOA_E_FILE")
+
+
 def _read_options(floating: bool, ideal: bool) -> Any:
     return _c.soa_read_options(bool(floating), bool(ideal))
 
@@ -136,6 +154,7 @@ class Model(_core.Tree):
     _keep: object
     _loops: Any
     _made: Constraints | None
+    _sampler: Sampler | None = None
     spec: str
 
     # --- making models ------------------------------------------------------------------------------------------------
@@ -149,6 +168,7 @@ class Model(_core.Tree):
         model._keep = None
         model._loops = loops
         model._made = None
+        model._says_loops = model.loop_count > 0
         if loops is not None:
             weakref.finalize(model, _c.soa_constraint_list_free, byref(loops))
         return model
@@ -168,7 +188,10 @@ class Model(_core.Tree):
         loops = _c.soa_constraint_list()
         report = new_report()
         options = _read_options(floating, ideal)
-        check(_c.soa_model_open(os.fsencode(spec), byref(options), byref(pointer), byref(loops), byref(report)), report)
+        status = _c.soa_model_open(os.fsencode(spec), byref(options), byref(pointer), byref(loops), byref(report))
+        if status in (_c.SOA_E_NAME, _c.SOA_E_FILE) and not os.path.exists(spec):
+            _no_model(os.fspath(spec), report)
+        check(status, report)
         return cls._adopt(pointer, os.fspath(spec), loops)
 
     @classmethod
@@ -182,6 +205,21 @@ class Model(_core.Tree):
         options = _read_options(floating, ideal)
         check(_c.soa_urdf_parse(byref(source), byref(options), byref(pointer), byref(loops), byref(report)), report)
         return cls._adopt(pointer, "", loops)
+
+    @classmethod
+    def build(cls, name: str, links: Iterable[Link], frames: Iterable[NamedFrame] = (), *,
+              gravity: ArrayLike = (0.0, 0.0, -9.81), ideal: bool = False) -> Model:
+        """A model from links written in Python: `ModelDefinition(...).build()`; see soa.definitions.
+
+        >>> import soa
+        >>> from soa.definitions import Link
+        >>> rod = soa.Inertia.cylinder(1.0, radius=0.01, length=1.0, com=[0, 0, -0.5])
+        >>> soa.Model.build("pendulum", [Link("rod", "world", soa.Joint("revolute", [0, 1, 0]), inertia=rod)]).nv
+        1
+        """
+        from .definitions import ModelDefinition
+
+        return ModelDefinition(name, links, frames, gravity=gravity, ideal=ideal).build()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Model:
@@ -219,13 +257,15 @@ class Model(_core.Tree):
         """A model of the same bodies, with the same loops."""
         model = Model._adopt(pointer, self.spec)
         model._loops = self._loops
+        model._says_loops = model.loop_count > 0
         model._keep = self  # it owns the list of loops
         return model
 
     @property
     def loop_count(self) -> int:
         """Number of loops and other constraints that the model brings along. Methods of Model compute with the tree alone;
-        `constraints` has the closed machine."""
+        `constraints` has the closed machine. A method whose result loops would change says so once, with a `LoopWarning`,
+        unless `constraints` was used before."""
         return 0 if self._loops is None else int(self._loops.count)
 
     def with_gravity(self, gravity: ArrayLike) -> Model:
@@ -294,8 +334,6 @@ class Model(_core.Tree):
         """
         number = _c.soa_model_find_joint(self._pointer, name.encode())
         if number < 0:
-            import difflib
-
             near = difflib.get_close_matches(name, self.joint_names, 1)
             hint = f"; did you mean '{near[0]}'?" if near else ""
             raise KeyError(f"the model has no joint '{name}'{hint}")
@@ -379,24 +417,84 @@ class Model(_core.Tree):
         _c.soa_q_neutral(self._pointer, numbers(q))
         return q
 
-    def random(self, rng: np.random.Generator | None = None) -> Array:
-        """A random configuration: within limits where a joint has them, otherwise angles up to pi and lengths up to 1 m.
+    def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> Array:
+        """Random configurations, for tests and first guesses.
 
-        >>> import numpy as np, soa
-        >>> soa.Model.open("arm7").random(np.random.default_rng(1)).shape
-        (7,)
+        Uniform within limits; angles without limits up to pi, lengths up to 1 m, and with one limit within twice that of
+        it; rotations of spherical and free joints uniform, too. Joints that mimic stay within their limits where their
+        leader can.
+
+        rng: a generator, the seed of one, or None: another answer each time.
+        n: None: one configuration, (nq,); else (n, nq).
+        Cost: O(n nq); the first call looks at all bodies.
+
+        >>> import soa
+        >>> dog = soa.Model.open("quadruped")
+        >>> dog.random(1).shape, dog.random(1, n=1000).shape
+        ((19,), (1000, 19))
         """
-        rng = rng or np.random.default_rng()
-        low, high = self.lower, self.upper
-        step = np.zeros(self.nv)
-        for body in self.bodies:
-            size = body.v.stop - body.v.start
-            reach = 1.0 if body.type == "prismatic" else np.pi
-            if size == 1 and np.isfinite(low[body.v]).all() and np.isfinite(high[body.v]).all():
-                step[body.v] = rng.uniform(low[body.v], high[body.v])
-            else:
-                step[body.v] = rng.uniform(-reach, reach, size)
-        return self.integrate(self.neutral(), step, 1.0)
+        if self._sampler is None:
+            from ._random import Sampler
+
+            self._sampler = Sampler(self)
+        if n is not None and n < 0:
+            raise InputError(f"random: n is {n}, expected 0 or more")
+        q = self._sampler.draw(np.random.default_rng(rng), 1 if n is None else n)
+        return q[0] if n is None else q
+
+    def joint_forces(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
+                     wrenches: Sequence[Wrench] = ()) -> Array:
+        """What the parent exerts on each body through its joint: [moment; force] at the body's origin, body axes.
+
+        q: configuration, (nq,) or (N, nq).
+        v, a: speeds and accelerations of the joints, (nv,) or (N, nv); None: zero.
+        wrenches: soa.Wrench objects on bodies, the same for all states.
+        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What `rnea` returns are the
+        parts of these along the joint axes, and rotors, friction and springs.
+        Cost: O(n).
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> held = arm.joint_forces(arm.neutral())[0]     # through the first joint, at rest
+        >>> bool(abs(held[5] - 9.81 * arm.total_mass) < 1e-9)
+        True
+        """
+        if np.ndim(q) == 2:
+            qs = np.asarray(q)
+            shape = (len(qs), self.nv)
+            vs, as_ = (np.broadcast_to(0.0 if x is None else np.asarray(x), shape) for x in (v, a))
+            made = [self.joint_forces(*state, wrenches) for state in zip(qs, vs, as_)]
+            return np.array(made).reshape(len(qs), self.body_count, 6)
+        qv, vv, av = vector("q", q, self.nq), vector("v", v, self.nv), vector("a", a, self.nv)
+        array = wrench_array(self, wrenches)
+        tau, forces = np.zeros(self.nv), np.zeros((self.body_count, 6))
+        with self._work() as work:
+            check(_c.soa_rnea(self._pointer, work, numbers(qv), numbers(vv), numbers(av), array, len(wrenches),
+                              numbers(tau)), None, "joint_forces")
+            for body, force in enumerate(forces, 1):
+                check(_c.soa_joint_force(self._pointer, work, body, numbers(force)), None, "joint_forces")
+        return forces
+
+    @overload
+    def generate_c(self, path: None = None, prefix: str | None = None) -> str: ...
+
+    @overload
+    def generate_c(self, path: str | os.PathLike[str], prefix: str | None = None) -> None: ...
+
+    def generate_c(self, path: str | os.PathLike[str] | None = None, prefix: str | None = None) -> str | None:
+        """Self-contained C with the dynamics of this one model: returned as text, or written to a file.
+
+        path: of the file, an older one is replaced; None: the text is returned.
+        prefix: beginning of the names of its functions: letters, digits and _; None: the name of the model.
+        A comment at its beginning says what it contains and how to compile it. At most 1,000 bodies.
+
+        >>> import soa
+        >>> "int arm_fd(" in soa.Model.open("arm7").generate_c(prefix="arm")
+        True
+        """
+        from .files import generate_c
+
+        return generate_c(self, path, prefix)
 
     @property
     def constraints(self) -> Constraints:
@@ -408,9 +506,16 @@ class Model(_core.Tree):
         """
         from .constraints import Constraints
 
+        self._says_loops = False  # who has the closed machine knows of it
         if self._made is None:
             self._made = Constraints._of_model(self)
         return self._made
+
+    def _note_loops(self, method: str) -> None:
+        """Says once that the loops are not in a result; the caller's caller is at fault."""
+        if self._says_loops:
+            self._says_loops = False
+            warn_loops(self, method, stacklevel=3)
 
     def view(self, q: ArrayLike | None = None) -> object:
         """Shows the machine at q: inline in a notebook, in a browser elsewhere."""
@@ -432,15 +537,21 @@ class Model(_core.Tree):
                           damping: float = 0.0) -> OperationalSpace:
         """Khatib's operational space of one or several tasks, without forming M or its inverse: O(n) a row.
 
-        damping > 0 gives an answer near singular tasks too; 0 refuses them with `SingularError`.
+        damping > 0 gives an answer near singular tasks too: it is added to the compliance, whose rows are scaled to a
+        diagonal of 1, so that 1e-6 is little. 0 refuses singular tasks with a `SingularError` that names them.
 
         >>> import soa
         >>> arm = soa.Model.open("arm7")
         >>> arm.operational_space(arm.neutral() + 0.3, None, "link7").inertia.shape
         (6, 6)
         """
+        self._note_loops("operational_space")
         if isinstance(tasks, (str, int, Task)):
             tasks = [tasks]
+        if not tasks:
+            raise InputError("operational_space: there are no tasks, expected one or more")
+        if not 0 <= damping <= _MOST_DAMPING:
+            raise InputError(f"operational_space: damping is {damping}, expected 0 or more")
         made = [task if isinstance(task, Task) else Task(task) for task in tasks]
         array = (_c.soa_task * len(made))()
         rows = 0
@@ -461,10 +572,38 @@ class Model(_core.Tree):
         start = -(-cast(memory, c_void_p).value // 64) * 64  # type: ignore[operator]
         rcond = np.zeros(1)
         with self._work() as work:
-            check(_c.soa_operational_space(self._pointer, work, byref(given), c_void_p(start), size, byref(results),
-                                           numbers(rcond)), None, "operational_space")
+            status = _c.soa_operational_space(self._pointer, work, byref(given), c_void_p(start), size, byref(results),
+                                              numbers(rcond))
+        if status == _c.SOA_E_SINGULAR:
+            raise SingularError(f"operational_space: {self._singular_tasks(np.asarray(qv), made, float(rcond[0]))}",
+                                "SOA_E_SINGULAR")
+        check(status, None, "operational_space")
         return OperationalSpace(out["jacobian"], out["lambda"], out["mu"], out["p"], out["jbar"], out["null"],
                                 float(rcond[0]))
+
+    def _singular_tasks(self, q: Array, tasks: Sequence[Task], rcond: float) -> str:
+        """Which tasks cannot be met, by dense matrices: the slow way, for a message."""
+        inverse = self.minv(q)
+        blocks = [self.jacobian(q, task.frame, task.axes)[sorted(set(task.rows))] for task in tasks]
+
+        def rank(J: Array) -> int:
+            compliance = J @ inverse @ J.T
+            scale = np.sqrt(np.diagonal(compliance))
+            scale[scale == 0] = 1.0
+            return int(np.linalg.matrix_rank(compliance / np.outer(scale, scale), tol=_SINGULAR, hermitian=True))
+
+        said = []
+        for task, J in zip(tasks, blocks):
+            if rank(J) < len(J):
+                said.append(f"task '{self.frame(task.frame).name}' has {len(J)} rows, of which the joints can move "
+                            f"{rank(J)} independently at this q")
+        whole = np.vstack(blocks)
+        if not said:
+            names = ", ".join(f"'{self.frame(task.frame).name}'" for task in tasks)
+            said = [f"the tasks {names} have {len(whole)} rows together, of which the joints can move {rank(whole)} "
+                    "independently at this q"]
+        return (f"{'; '.join(said)} (reciprocal condition {rcond:.1e}, expected {_SINGULAR:g} or more). Take fewer rows "
+                "(Task.rows), another q, or damping > 0, for example damping=1e-6")
 
     def inverse_kinematics(self, frame: str | int, target: ArrayLike, q0: ArrayLike | None = None, *,
                            position_only: bool = False, tolerance: float = 1e-9, most_steps: int = 200,
@@ -480,6 +619,13 @@ class Model(_core.Tree):
         >>> arm.inverse_kinematics("link7", goal).converged
         True
         """
+        if most_steps < 0:
+            raise InputError(f"inverse_kinematics: most_steps is {most_steps}, expected 0 or more (0: the default, 200)")
+        if not tolerance >= 0:
+            raise InputError(f"inverse_kinematics: tolerance is {tolerance}, expected 0 or more (0: the default, 1e-9)")
+        if self.frame(frame).body == 0:
+            raise InputError(f"inverse_kinematics: frame {frame!r} is fixed to the world, no joint moves it")
+        self._note_loops("inverse_kinematics")
         q = self.neutral() if q0 is None else np.array(vector("q0", q0, self.nq))
         goal = _c.soa_ik_target()
         goal.tip.frame = self.find_frame(frame)
@@ -522,6 +668,7 @@ class Model(_core.Tree):
         >>> joints[6].gain.shape   # Kalman gain G of the last joint
         (6, 1)
         """
+        self._note_loops("smoother")
         qv, vv, tv = vector("q", q, self.nq), vector("v", v, self.nv), vector("tau", tau, self.nv)
         array = wrench_array(self, wrenches)
         results = []
@@ -544,18 +691,19 @@ class Model(_core.Tree):
 
         `v` is the papers' thd, `a` thdd, `tau` T. Other names in the expression are keyword arguments, vectors of joints.
         The algebra is that of ideal trees: friction and springs are not part of it (take them off `tau` first), and loops
-        are left out with a warning.
+        are left out with a `LoopWarning`. The name of one of the papers' algorithms (`soa.operators.forms()`) will do, too.
 
         >>> import soa
         >>> arm = soa.Model.open("arm7")
         >>> q = arm.neutral() + 0.2
         >>> bool(abs(arm.op("H phi M phi' H'", q=q) - arm.mass(q)).max() < 1e-12)
         True
+        >>> bool(abs(arm.op("FD3", q=q) - arm.aba(q)).max() < 1e-9)
+        True
         """
         from .operators import Machine
 
-        if self.loop_count:
-            warnings.warn(f"op: the {self.loop_count} loops of '{self.name}' are not part of the expression", stacklevel=2)
+        self._note_loops("op")
         return Machine(self, tips).evaluate(expr, q=q, v=v, a=a, tau=tau, f0=f0, wrenches=wrenches, **values)
 
     # --- work spaces for calls through ctypes -------------------------------------------------------------------------
@@ -587,6 +735,8 @@ def _axes(axes: str) -> int:
 
 def wrench_array(model: Model, wrenches: Sequence[Wrench]) -> Any:
     """The wrenches as an array of soa_wrench."""
+    if isinstance(wrenches, Wrench):
+        one_wrench()
     array = (_c.soa_wrench * max(1, len(wrenches)))()
     for slot, wrench in zip(array, wrenches):
         value = vector("value of a wrench", wrench.value, 6)

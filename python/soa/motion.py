@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import POINTER, byref, cast
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
-from ._errors import SoaError
 from .model import Model
 
 Torque = Callable[[float, Array, Array], "ArrayLike | None"]
@@ -29,7 +28,7 @@ _CONTACT_EVENTS = ("holds", "breaks", "slips", "tips")
 METHODS = ("auto", "kkt", "forces", "null_space")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Motion:
     """A motion: N samples. Energies in J; works since the start.
 
@@ -48,8 +47,12 @@ class Motion:
     balance: Array
     result: dict[str, Any]
 
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
+        return f"<soa.{type(self).__name__}: {len(self.t)} samples, {span}, nq {self.q.shape[1]}, nv {self.v.shape[1]}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ClosedMotion(Motion):
     """A motion with constraints; largest errors of them after projection, m or rad (`rate_error`: per s), (N,) each."""
 
@@ -76,7 +79,7 @@ class GraspEvent:
     v: Array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraspMotion(ClosedMotion):
     """A motion of a grasp. `forces`: for each sample the contact wrenches, (contacts that are on, 6), moment first.
 
@@ -149,16 +152,36 @@ class _Samples:
                 if name not in ("q", "v") or self.rows.get(name) else np.zeros((0, shape[name][1])) for name in wanted}
 
 
+def _checked(name: str, given: Any, kind: type[Any], remedy: str) -> Any:
+    """The C object of constraints or of a grasp."""
+    pointer = getattr(given, "_pointer", None)
+    if pointer is None or isinstance(given, Model):
+        raise TypeError(f"{name}: the first argument is a {type(given).__name__}, expected {kind.__name__}: {remedy}")
+    return pointer
+
+
 _COMMON = ("t", "q", "v", "kinetic", "potential", "dissipated", "supplied", "balance")
 _CLOSED = (*_COMMON, "position_error", "rate_error")
 
 
-def _finish(status: int, report: Any, what: str, motion: Motion) -> None:
-    """Raises the exception of a status, with the motion as far as it went."""
-    try:
+Moved = TypeVar("Moved", bound=Motion)
+
+
+def _finish(status: int, report: Any, what: str, motion: Moved) -> Moved:
+    """The motion, or the exception of a status with the motion as far as it went."""
+    with _keeping(lambda: motion):
         check(status, report, what)
-    except SoaError as fault:
-        setattr(fault, "motion", motion)
+    return motion
+
+
+@contextlib.contextmanager
+def _keeping(made: Callable[[], Motion]) -> Iterator[None]:
+    """Gives exceptions the motion as far as it went as their attribute `motion`."""
+    try:
+        yield
+    except BaseException as fault:
+        with contextlib.suppress(AttributeError):  # of exceptions with __slots__
+            setattr(fault, "motion", made())
         raise
 
 
@@ -171,7 +194,8 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
 
     torque: a function `(t, q, v) -> tau` (nv,), N m and N, or None for zero; smooth between samples. stop: a function
     `(t, q, v)` called with each sample; an answer that is true ends the motion. v None: at rest. Joint limits do not
-    stop joints. If the integration fails, the exception has the motion as far as it went as its attribute `motion`.
+    stop joints. If the integration fails, or torque or stop raises, the exception has the motion as far as it went as its
+    attribute `motion`.
 
     >>> import soa, soa.motion
     >>> arm = soa.Model.open("arm7")
@@ -179,6 +203,9 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     >>> motion.q.shape
     (21, 7)
     """
+    if not isinstance(model, Model):
+        raise TypeError(f"simulate: the first argument is a {type(model).__name__}, expected a Model; constraints and grasps "
+                        "are moved by simulate_closed and simulate_grasp")
     if model.loop_count:
         raise ValueError(f"'{model.name}' has {model.loop_count} loops or other constraints, which simulate does not keep: use "
                          "simulate_closed(model.constraints, ...)")
@@ -187,11 +214,13 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     options, result, report = _c.soa_sim_options_default(), _c.soa_sim_result(), new_report()
     samples.prepare(options, {"duration": duration, "sample_time": sample_time, "order": order, "max_steps": max_steps,
                               "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance})
-    with samples.carrier:
+
+    def made() -> Motion:
+        return Motion(**samples.columns(_COMMON), result=_figures(result))
+
+    with _keeping(made), samples.carrier:
         status = _c.soa_simulate(model._pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
-    motion = Motion(**samples.columns(_COMMON), result=_figures(result))
-    _finish(status, report, "simulate", motion)
-    return motion
+    return _finish(status, report, "simulate", made())
 
 
 def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, duration: float = 1.0,
@@ -213,7 +242,9 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}, expected one of {', '.join(METHODS)}")
-    pointer = constraints._pointer
+    from .constraints import Constraints
+
+    pointer = _checked("simulate_closed", constraints, Constraints, "model.constraints has those of a model's file")
     nq, nv = _sizes(_c.soa_constraints_model(pointer))
     qv, vv = _states(q, v, nq, nv)
     samples = _Samples(nq, nv, torque, stop)
@@ -222,11 +253,13 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
                               "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance,
                               "max_step": max_step, "max_steps": max_steps, "no_projection": int(not projection)})
     options.closed.method = METHODS.index(method)
-    with _in_use(constraints), samples.carrier:
+
+    def made() -> ClosedMotion:
+        return ClosedMotion(**samples.columns(_CLOSED), result=_figures(result))
+
+    with _keeping(made), _in_use(constraints), samples.carrier:
         status = _c.soa_closed_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
-    motion = ClosedMotion(**samples.columns(_CLOSED), result=_figures(result))
-    _finish(status, report, "simulate_closed", motion)
-    return motion
+    return _finish(status, report, "simulate_closed", made())
 
 
 def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duration: float = 1.0,
@@ -240,7 +273,9 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
     the contact off, "ignore" keeps it as if it were two-sided. changes: `(t, contact, on)` in order of time. The grasp
     is left as the motion left it.
     """
-    pointer = grasp._pointer
+    from .grasp import Grasp
+
+    pointer = _checked("simulate_grasp", grasp, Grasp, "soa.Grasp(model), with contacts added")
     nq, nv = _sizes(_c.soa_grasp_model(pointer))
     qv, vv = _states(q, v, nq, nv)
     samples = _Samples(nq, nv, torque, stop)
@@ -266,12 +301,14 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
     options.event = _c.soa_grasp_event_fn(ask)
     array = (_c.soa_grasp_change * max(1, len(changes)))(*((t, number, int(on)) for t, number, on in changes))
     options.changes, options.change_count = cast(array, POINTER(_c.soa_grasp_change)), len(changes)
-    with _in_use(grasp), samples.carrier:
+
+    def made() -> GraspMotion:
+        return GraspMotion(**samples.columns(_CLOSED), result=_figures(result), forces=samples.rows.get("forces", []),
+                           margins=samples.rows.get("margins", []), events=events)
+
+    with _keeping(made), _in_use(grasp), samples.carrier:
         status = _c.soa_grasp_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
-    motion = GraspMotion(**samples.columns(_CLOSED), result=_figures(result), forces=samples.rows.get("forces", []),
-                         margins=samples.rows.get("margins", []), events=events)
-    _finish(status, report, "simulate_grasp", motion)
-    return motion
+    return _finish(status, report, "simulate_grasp", made())
 
 
 @contextlib.contextmanager

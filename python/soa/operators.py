@@ -24,6 +24,7 @@ used from any number of threads; they take turns.
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from collections.abc import Iterator, Sequence
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
@@ -35,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._call import Array, check, new_report, numbers, text, vector
+from ._callbacks import Carrier
 from ._errors import InputError, SoaError, error, status_name
 from ._own import C as _c
 from .frames import Axes, Wrench
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
 
 Space = Literal["one", "joint", "link", "edge", "tip", "base"]
 SPACES: tuple[Space, ...] = ("one", "joint", "link", "edge", "tip", "base")
+Causality = Literal["memoryless", "causal", "anticausal", "mixed"]
+CAUSALITIES: tuple[Causality, ...] = ("memoryless", "causal", "anticausal", "mixed")
 _ROOM = 4000  # bytes for a message
 _lock = RLock()  # parts of expressions are counted without locks
 
@@ -72,7 +76,7 @@ def _space(space: str) -> int:
 
 
 def _space_name(number: int) -> str:
-    return SPACES[number]
+    return text(_c.soa_space_name(number))
 
 
 def _printed(function: Any, pointer: Any) -> str:
@@ -200,7 +204,7 @@ class Expr:
     @property
     def causality(self) -> str:
         """Which way information runs: "memoryless", "causal" (tips to base), "anticausal" or "mixed"."""
-        return ("memoryless", "causal", "anticausal", "mixed")[_c.soa_expr_causality(self._pointer)]
+        return CAUSALITIES[int(_c.soa_expr_causality(self._pointer))]
 
     @property
     def meaning(self) -> str:
@@ -282,9 +286,15 @@ class Expr:
         """
         return self._improved(most_forms)[0]
 
-    def derive(self, most_forms: int = 2000) -> list[tuple[str, str]]:
-        """How `improve` gets there: each form with the rule that leads to it; the first is the start."""
-        return self._improved(most_forms)[1]
+    def derive(self, most_forms: int = 2000) -> Derivation:
+        """How `improve` gets there: each form with the rule that leads to it; the first is the start.
+
+        >>> from soa.operators import Mass, T
+        >>> print((Mass.inv() @ T).derive())
+            inv(Mass) T
+          = (I - H psi K)' inv(D) (I - H psi K) T        [RJK91 (13), inverse of the innovations factorisation]
+        """
+        return Derivation(self._improved(most_forms)[1], self.variables())
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -294,6 +304,18 @@ class Expr:
         An operator is shown applied to T, f0 or a vector x of its space.
         """
         return Machine(model, tips)._explain(_applied(self, scalar=False))
+
+    def plan(self, model: Model, tips: Sequence[str | int] | None = None) -> Plan:
+        """The sweeps that compute it, for programs; `explain` prints them.
+
+        >>> import soa
+        >>> plan = soa.operators.form("FD3").plan(soa.Model.open("arm7"))
+        >>> plan.sweep_count, plan.recursion_count
+        (3, 4)
+        >>> plan.steps[0].left, plan.steps[0].right
+        ('P(k)', "M(k) + sum phi(k,c) P+(c) phi'(k,c)")
+        """
+        return Machine(model, tips)._planned(_applied(self, scalar=False))
 
     def count(
         self,
@@ -306,8 +328,8 @@ class Expr:
     ) -> Count:
         """Operations of one evaluation with known zeros and constants removed; an operator is applied to T or f0.
 
-        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix; with generic=True
-        numbers of the model that happen to be 1 count as any number.
+        axes="world" works in axes of the world; by_matrix=True forms and solves the mass matrix, only for `inv(Mass)`
+        times a vector; with generic=True numbers of the model that happen to be 1 count as any number.
 
         >>> import soa
         >>> soa.operators.form("FD3").count(soa.Model.open("arm7")).multiplications > 0
@@ -326,6 +348,39 @@ class Expr:
     ) -> str:
         """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text."""
         return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
+
+
+class Derivation(list[tuple[str, str]]):
+    """The steps of `Expr.derive`: pairs of a rule and the form that it leads to; notebooks show them as mathematics."""
+
+    def __init__(self, steps: Sequence[tuple[str, str]], variables: dict[str, tuple[str, str]]) -> None:
+        super().__init__(steps)
+        self._variables: dict[str, str | tuple[str, str]] = dict(variables)
+
+    @property
+    def forms(self) -> list[Expr]:
+        """The forms as expressions."""
+        return [parse(form, self._variables) for _, form in self]
+
+    def __str__(self) -> str:
+        lines = [f"    {form}" if n == 0 else f"  = {form}        [{rule}]" for n, (rule, form) in enumerate(self)]
+        return "\n".join(lines)
+
+    def latex(self) -> str:
+        """All steps in LaTeX, one below the other, each with its rule."""
+        lines = []
+        for number, ((rule, _), form) in enumerate(zip(self, self.forms)):
+            said = rf"={{}} & {form.latex()} && \text{{{_latex_text(rule)}}}"
+            lines.append(said if number else f"& {form.latex()}")
+        return r"\begin{aligned}" + r" \\ ".join(lines) + r"\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$${self.latex()}$$"
+
+
+def _latex_text(words: str) -> str:
+    """Words inside \\text{}."""
+    return "".join(rf"\{letter}" if letter in "_#$%&{}" else letter for letter in words)
 
 
 class AnyIdentity:
@@ -380,6 +435,37 @@ class AnyIdentity:
 
     def __repr__(self) -> str:
         return f"<soa.operators.AnyIdentity {self}>"
+
+
+@dataclass(frozen=True)
+class PlanStep:
+    """One line of the recursions of a plan: `left` = `right`, for instance z(k) = z1(k) + sum psi(k,c) z(c).
+
+    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, which come first.
+    way: of its sweep: "causal" from tips to base, "anticausal" from base to tips, "memoryless" no loop, dense.
+    runs: of the step itself: along the tree one way or the other, or "memoryless", at each body.
+    space: that of the value.  recursion: whether it needs its own value at neighbouring bodies.
+    factor: the operator that is applied; "+" for a sum or a multiple.  remark: about the line, or empty.
+    """
+
+    sweep: int
+    way: Causality
+    runs: Causality
+    space: Space
+    recursion: bool
+    factor: str
+    left: str
+    right: str
+    remark: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How an expression is computed: its steps in order, and how many sweeps and recursions they make."""
+
+    sweep_count: int
+    recursion_count: int
+    steps: tuple[PlanStep, ...]
 
 
 @dataclass(frozen=True)
@@ -498,8 +584,17 @@ def _message(status: int, message: Any, what: str) -> None:
     if status != _c.SOA_OK:
         said = message.value.decode(errors="replace")
         if status == _c.SOA_E_FORMAT:  # of a text, not of a file
-            raise InputError(said, status_name(status))
+            raise InputError(said + _form_hint(what), status_name(status))
         raise error(status, said if said else f"{what}: {text(_c.soa_status_text(status))}")
+
+
+def _form_hint(expression: str) -> str:
+    """Which words of a text are names of the papers' algorithms, which expressions do not have."""
+    known = forms()
+    found = [word for word in dict.fromkeys(re.findall(r"\w+", expression))
+             if word in known and word not in _leaf_names()]
+    calls = ", ".join(f"soa.operators.form({word!r})" for word in found)
+    return f"\n{', '.join(found)}: an algorithm of the papers; as an expression: {calls}" if found else ""
 
 
 def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
@@ -712,7 +807,8 @@ class Machine:
         O(n^3).
 
         q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0`
-        has six numbers a tip, on the environment, in the tips' axes.  `vectors` are the values of variables, matrices
+        has six numbers a tip, on the environment, in the tips' axes.  expr may be the name of one of the papers'
+        algorithms, too (`forms()`).  `vectors` are the values of variables, matrices
         for operators. In an expression given as text each variable lies in the first space, of joint, tip, link, edge,
         base, that has the size of its value and makes sense there.  `dense` computes vectors by matrices, too.
         """
@@ -746,7 +842,7 @@ class Machine:
         wrenches: Sequence[Wrench],
         vectors: dict[str, ArrayLike],
     ) -> Array:
-        expression = self._parse(expr, vectors) if isinstance(expr, str) else expr
+        expression = self._read(expr, vectors) if isinstance(expr, str) else expr
         with _lock:
             self._set_state(q, v, a, tau, f0, wrenches)
             self._set_variables(expression, vectors)
@@ -758,6 +854,13 @@ class Machine:
             if status != _c.SOA_OK:
                 raise error(status, f"{expression}: {self.failure or text(_c.soa_status_text(status))}")
         return result[:, 0] if expression.is_vector else result
+
+    def _read(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
+        """Text, or the name of one of the papers' algorithms."""
+        name = expression.strip()
+        if name not in vectors and name not in _leaf_names() and name in forms():
+            return form(name)
+        return self._parse(expression, vectors)
 
     def _parse(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
         """Text with variables: tries the spaces that have their sizes."""
@@ -856,6 +959,20 @@ class Machine:
             self._zero_variables(expression)
             return _printed(_c.soa_plan_explain, self._plan(expression))
 
+    def _planned(self, expression: Expr) -> Plan:
+        steps: list[PlanStep] = []
+        carrier = Carrier()
+
+        def collect(_user: object, pointer: Any) -> None:
+            carrier.run(lambda: steps.append(_plan_step(pointer.contents)), None)
+
+        with _lock:
+            self._zero_variables(expression)
+            plan = self._plan(expression)
+            with carrier:
+                _c.soa_plan_visit_steps(plan, _c.soa_plan_step_fn(collect), None)
+            return Plan(_c.soa_plan_sweep_count(plan), _c.soa_plan_recursion_count(plan), tuple(steps))
+
     def _graph(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Any:
         from .model import _axes
 
@@ -916,6 +1033,21 @@ def _operations(graph: Any, body: int, part: int) -> Operations:
     return Operations(count.additions, count.multiplications, count.divisions, count.sines)
 
 
+def _plan_step(step: Any) -> PlanStep:
+    right, _, remark = text(step.right).partition("  ")  # a remark follows after several spaces
+    return PlanStep(
+        step.sweep,
+        CAUSALITIES[step.way],
+        CAUSALITIES[step.runs],
+        SPACES[step.space],
+        bool(step.recursion),
+        text(step.factor),
+        text(step.left),
+        right,
+        remark.strip(),
+    )
+
+
 def _release_machine(pointer: Any, plans: dict[Expr, Any], _model: Model) -> None:
     with _lock:
         for plan in plans.values():
@@ -971,6 +1103,10 @@ class Identity:
 
     def __bool__(self) -> bool:
         return self.holds is True
+
+    def _repr_latex_(self) -> str:
+        sign = {True: "=", False: r"\ne", None: r"\overset{?}{=}"}[self.holds]
+        return f"$${self.left.latex()} {sign} {self.right.latex()} \\qquad \\text{{{_latex_text(str(self))}}}$$"
 
     def __str__(self) -> str:
         if self.holds is None:
@@ -1095,10 +1231,13 @@ del _name
 __all__ = [
     "AnyIdentity",
     "Count",
+    "Derivation",
     "Expr",
     "Identity",
     "Machine",
     "Operations",
+    "Plan",
+    "PlanStep",
     "Trial",
     "form",
     "forms",

@@ -361,6 +361,12 @@ class Record:
                 return
             time.sleep(interval)
 
+    def __reduce__(self) -> Any:
+        if self._log.keep is not None:
+            raise TypeError("this Record is a temporary file of this process and cannot be pickled: give the run a file, "
+                            "run(\"name.soalog\"), or send arrays, record.read()")
+        return _reopened, (os.path.abspath(self.path), self._since, self._until, self._summary)
+
     def __repr__(self) -> str:
         info = self._log.info()
         t = f"{info.first:g} to {info.last:g} s" if info.samples else "empty"
@@ -462,7 +468,7 @@ class Record:
         for picture, (unit, members) in zip(pictures, groups.items()):
             for name in members:
                 picture.plot(t, values[name], label=name, linewidth=1)
-            picture.set_ylabel(unit if len(members) > 1 else f"{members[0]} [{unit}]" if unit else members[0])
+            picture.set_ylabel(unit)  # names are in the legend: beside the axis long ones would overlap
             picture.legend(fontsize="small", ncols=1 + len(members) // 12)
             picture.grid(True, alpha=0.3)
         pictures[-1].set_xlabel("t [s]")
@@ -492,6 +498,10 @@ class Record:
         from ._view import inline
 
         return inline(self)
+
+
+def _reopened(path: str, since: float, until: float, summary: dict[str, Any] | None) -> Record:
+    return Record(_Log(path), since, until, summary)
 
 
 def _pictures(count: int) -> list[Any]:

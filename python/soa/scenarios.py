@@ -6,6 +6,7 @@ import contextlib
 import csv
 import json
 import math
+import operator
 import os
 import re
 import sys
@@ -15,18 +16,20 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from ctypes import POINTER, byref, memmove, sizeof
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from . import _c
 from ._call import Array, check, new_report, text
 from ._callbacks import Carrier
-from ._errors import SoaError
+from ._errors import FileError, InputError, SoaError, error
+from ._own import Folder
 from ._summary import summary_dict
 from ._tables import scenario_defaults, scenario_keys, scenario_uniform, stock_scenario_text
+from .model import Model
 from .records import Record, _Log, optional
-from .worlds import Controller, World, _free_world, start_world
+from .worlds import Controller, ScenarioWarning, World, _free_world, start_world, warning_text
 
 Progress = Callable[[World], object]
 
@@ -52,9 +55,15 @@ class Scenario:
     @classmethod
     def open(cls, spec: str | os.PathLike[str]) -> Scenario:
         """A scenario file, else a shipped scenario of that name."""
+        if isinstance(spec, Mapping):
+            raise TypeError("spec is a dict, expected a file or a name; Scenario.from_dict(document) reads dicts")
         struct = _c.soa_scenario()
         report = new_report()
-        check(_c.soa_scenario_open(os.fsencode(spec), byref(struct), byref(report)), report)
+        status = _c.soa_scenario_open(os.fsencode(spec), byref(struct), byref(report))
+        if status in (_c.SOA_E_NAME, _c.SOA_E_FILE) and not os.path.exists(spec):
+            raise error(status, f"{text(report.text)} (files: in {os.getcwd()}; soa.stock_scenarios() lists the shipped ones: "
+                                f"{', '.join(stock_scenarios())})")
+        check(status, report)
         return cls(struct)
 
     @classmethod
@@ -66,6 +75,9 @@ class Scenario:
     def from_dict(cls, document: Mapping[str, Any], name: str = "(dict)") -> Scenario:
         """A scenario from a dict with the keys of scenario files. NumPy arrays and numbers may be in it.
 
+        What cannot be used is an `InputError` (a ValueError) that names the key. Lines in messages are those of
+        `Scenario.yaml`, the dict written as a text.
+
         >>> import soa.scenarios
         >>> scenario = soa.scenarios.Scenario.from_dict({
         ...     "name": "drop", "duration": 0.2,
@@ -74,6 +86,7 @@ class Scenario:
         >>> bool(abs(z[-1] + 9.81 * 0.2**2 / 2) < 1e-9)
         True
         """
+        _check_values(document, "")
         copy = json.loads(_json(document))
         return cls._parse(_json(document), name, copy)
 
@@ -82,7 +95,13 @@ class Scenario:
         struct = _c.soa_scenario()
         report = new_report()
         data = source.encode()
-        check(_c.soa_scenario_parse(data, len(data), os.fsencode(name), byref(struct), byref(report)), report)
+        status = _c.soa_scenario_parse(data, len(data), os.fsencode(name), byref(struct), byref(report))
+        if status != _c.SOA_OK and document is not None:
+            said = text(report.text) + _line_of(source, report.line)
+            if status == _c.SOA_E_FORMAT:  # of a dict, not of a file
+                raise InputError(said, "SOA_E_FORMAT", -1, report.line)
+            raise error(status, said, report.body, report.line)
+        check(status, report)
         return cls(struct, document)
 
     # --- what is in it ------------------------------------------------------------------------------------------------
@@ -149,6 +168,7 @@ class Scenario:
         source = None if self._document is not None else _replace_lines(self.yaml, overrides)
         if source is not None:
             return Scenario._parse(source, self.file, None)
+        _check_values(overrides, "")
         document = self.to_dict()
         _merge(document, json.loads(_json(overrides)))
         return Scenario._parse(_json(document), self.file, document)
@@ -187,9 +207,16 @@ class Scenario:
         until: stops at this time, s. seed: another seed. case: a case of the sweep. controller: see `World`.
         overrides: see `with_values`.
 
-        If the run fails, the exception has the record as far as it goes as its attribute `record`. Ctrl-C stops at the
-        next tick. A journal with a name is kept in both cases, and `resume` goes on with it.
+        If the run fails, or the controller or progress raises, the exception has the record as far as it goes as its
+        attribute `record` (None if it could not be written). Ctrl-C stops at the next tick. A journal with
+        a name is kept in all cases, and `resume` goes on with it.
+
+        Samples are taken at the start and then every `recording: rate` seconds, in whole ticks; the end of the run is
+        no sample of its own. `tau` of a sample is what the motors did in the tick that ends there: 0 in the first.
         """
+        for name, value in overrides.items():
+            if callable(value):
+                raise TypeError(f"run has no argument '{name}' for a function; did you mean 'controller' or 'progress'?")
         scenario = self.with_values(**overrides)
         if seed is not None:
             scenario = scenario._copy()
@@ -212,12 +239,12 @@ class Scenario:
         """Runs many cases; see `soa.sweep`."""
         return sweep(self, cases, seed, **options)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Scenario cannot be pickled: send its text (Scenario.yaml), its dict or its file, and make it there "
+                        "with from_yaml, from_dict or open; Scenario.sweep runs many cases on all cores")
+
     def __repr__(self) -> str:
         return f"<soa.Scenario '{self.name}': {self._struct.part_count} parts, {self.duration:g} s>"
-
-
-class ScenarioWarning(UserWarning):
-    """A warning of a run; all of them are in `record.summary["warnings"]`, and in docs/worlds.md."""
 
 
 def _free_scenario(struct: Any, keep: object) -> None:
@@ -229,7 +256,7 @@ def _journal_name(record: str | os.PathLike[str] | None) -> tuple[str, object]:
     """The file, and what must live as long as it is needed."""
     if record is not None:
         return os.fspath(record), None
-    folder = tempfile.TemporaryDirectory(prefix="soa-", ignore_cleanup_errors=True)
+    folder = Folder()
     return os.path.join(folder.name, "run.soalog"), folder
 
 
@@ -243,42 +270,72 @@ def _record(world: World, journal: Any, path: str, keep: object, end: float,
             progress: bool | Progress | None) -> Record:
     """Runs the world to its end and closes the journal."""
     function = _bar(end) if progress is True else progress or None
-    fault: SoaError | None = None
+    fault: BaseException | None = None
     stopped = False
     try:
         stopped = world._run(journal, end, function)
-    except SoaError as failed:
+    except BaseException as failed:  # also Ctrl-C
         fault = failed
-    except BaseException:
-        _c.soa_journal_abandon(journal, None)
-        raise
-    why = str(fault) if fault is not None else "stopped by progress" if stopped else None
+    why = "stopped by progress" if stopped else None
+    if fault is not None:
+        why = str(fault) if isinstance(fault, SoaError) else f"{type(fault).__name__}: {fault}".rstrip(": ")
     report = new_report()
     close = _c.soa_journal_abandon if why is not None else _c.soa_journal_close
     status = close(journal, byref(report))
     if fault is not None:
-        with contextlib.suppress(SoaError):
-            setattr(fault, "record", Record._of_run(path, keep, world._summary(why)))
+        _attach(fault, world, path, keep, why)
         raise fault
     check(status, report, path)
     summary = world._summary(why)
     for one in summary.get("warnings", []):
-        warnings.warn(f"{one['code']}: {one['name']}: {one['value']}; {one['remedy']}", ScenarioWarning, stacklevel=3)
+        warnings.warn(warning_text(**one), ScenarioWarning, stacklevel=3)
     return Record._of_run(path, keep, summary)
 
 
+def _attach(fault: BaseException, world: World, path: str, keep: object, why: str | None) -> None:
+    """Gives an exception its attribute `record`."""
+    record = None
+    if os.path.exists(path):  # not before the first tick has ended
+        with contextlib.suppress(SoaError):
+            record = Record._of_run(path, keep, world._summary(why))
+    with contextlib.suppress(AttributeError):  # of exceptions with __slots__
+        setattr(fault, "record", record)
+
+
 def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None, *,
-           until: float | None = None) -> Record:
-    """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not."""
+           until: float | None = None, controller: Controller | None = None) -> Record:
+    """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not.
+
+    controller: that of the run, if it had one; what the function remembers is not in the journal, so that the same bits
+    need a function that remembers nothing.
+    """
     given = None if until is None else _end(until)
+    had = _was_external(os.fspath(path))
+    if had != (controller is not None):
+        raise InputError(f"{path}: the run had {'a' if had else 'no'} controller in Python, expected "
+                         + ("controller=..., the same function" if had else "no controller here either"))
     struct = _c.soa_scenario()
     pointer, journal = POINTER(_c.soa_world)(), POINTER(_c.soa_journal)()
     report = new_report()
     check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
-    weakref.finalize(world, _free_world, pointer, world._scenario)
+    world._warned = 0
+    if controller is not None:
+        world._set_controller(controller)
+    weakref.finalize(world, _free_world, pointer, world._scenario, world._controller)
     return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
+
+
+def _was_external(path: str) -> bool:
+    """Whether the run of a journal was controlled by a function of its caller."""
+    log = _Log(path)
+    struct = _c.soa_scenario()
+    report = new_report()
+    check(_c.soa_scenario_from_log(log.pointer, os.fsencode(path), byref(struct), byref(report)), report)
+    external = bool(struct.control.external)
+    _c.soa_scenario_free(byref(struct))
+    return external
 
 
 def _bar(end: float) -> Progress:
@@ -308,12 +365,16 @@ def summary_of_log(log: _Log) -> dict[str, Any]:
     name = os.fsencode(log.path)
     check(_c.soa_scenario_from_log(log.pointer, name, byref(struct), byref(report)), report)
     scenario = Scenario(struct)
+    blob = log.checkpoint()
+    if blob is None:
+        raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
     pointer = start_world(struct)
     try:
-        blob = log.checkpoint()
-        if blob is None:
-            raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
-        check(_c.soa_world_restore_state(pointer, blob[1], len(blob[1])), None, log.path)
+        status = _c.soa_world_restore_state(pointer, blob[1], len(blob[1]))
+        if status == _c.SOA_E_FORMAT:
+            raise FileError(f"{log.path}: the figures at t = {blob[0]:g} s are of another version of the scenario, its models "
+                            "or this package; the samples can be read", "SOA_E_FORMAT")
+        check(status, None, log.path)
         summary = _c.soa_world_summary()
         check(_c.soa_world_summarise(pointer, byref(summary)))
         fault = None if log.info().complete else "the run was not finished"
@@ -336,6 +397,34 @@ def stock_scenarios() -> list[str]:
 
 
 # --- texts ------------------------------------------------------------------------------------------------------------
+def _check_values(value: object, place: str) -> None:
+    """Refuses what a scenario cannot hold, with its place in the dict."""
+    what = place or "the scenario"
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if not isinstance(key, str):
+                raise InputError(f"{what}: the key {key!r} is a {type(key).__name__}, expected a str", "SOA_E_FORMAT")
+            _check_values(one, f"{place}.{key}" if place else key)
+    elif isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
+        for index, one in enumerate(value):
+            _check_values(one, f"{place}[{index}]")
+    elif isinstance(value, float | np.floating) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        if not math.isfinite(float(value)):
+            raise InputError(f"{what} is {value}: all numbers must be finite", "SOA_E_NOT_FINITE")
+    elif value is not None and not isinstance(value, str | bool | int | np.generic | np.ndarray | os.PathLike):
+        if isinstance(value, Model):
+            raise TypeError(f"{what} is the Model '{value.name}', expected its file or name: give "
+                            + (repr(value.spec) if value.spec else "the path of a file that Model.save wrote"))
+        raise TypeError(f"{what}: a scenario cannot hold a {type(value).__name__}, expected a number, a text, a list or "
+                        "a dict")
+
+
+def _line_of(source: str, line: int) -> str:
+    """A line of the text that a dict became."""
+    lines = source.splitlines()
+    return f"; line {line} of the dict as a text: {lines[line - 1].strip()}" if 0 < line <= len(lines) else ""
+
+
 def _plain(value: object) -> object:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
@@ -465,6 +554,10 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     >>> soa.scenarios.sweep(soa.scenarios.Scenario.from_dict(drop), cases=3)["ball.mass_scale"].shape
     (3,)
     """
+    if operator.index(cases) < 1:
+        raise InputError(f"sweep: cases is {cases}, expected 1 or more")
+    if operator.index(threads) < 0:
+        raise InputError(f"sweep: threads is {threads}, expected 0 (all) or more")
     given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
     if seed is not None:
         given = given._copy()

@@ -106,6 +106,15 @@ class Taylor:
     def __pos__(self) -> Taylor:
         return self
 
+    def affine(self, scale: float, offset: float = 0.0) -> Taylor:
+        """scale * self + offset, in one step.
+
+        >>> from soa.taylor import Taylor
+        >>> Taylor([1.0, 2.0]).affine(3.0, 0.5)
+        Taylor([3.5, 6.0])
+        """
+        return Taylor._of(_c.soa_taylor_affine(float(scale), self._struct, float(offset)))
+
     def sqrt(self) -> Taylor:
         """The square root."""
         return Taylor._of(_c.soa_taylor_sqrt(self._struct))

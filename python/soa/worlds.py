@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
+import warnings
 import weakref
-from collections.abc import Callable, Sequence
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, memmove, sizeof
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +18,8 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
-from ._summary import summary_dict
+from ._errors import InputError
+from ._summary import number, summary_dict
 from ._tables import (
     Gap,
     Move,
@@ -30,6 +33,7 @@ from ._tables import (
     world_parts,
     world_warnings,
 )
+from .collision import Shape
 from .frames import frame_matrix
 from .model import Model
 from .records import Event
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 Controller = Callable[[float, Array, Array], "ArrayLike | None"]
+_SAME_TICK = 1e-6  # part of a tick by which times of the same tick may differ; soai_last_tick has the same
 _CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception says what happened
 
 
@@ -46,7 +51,8 @@ _CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception 
 class Touch:
     """A point where two shapes touch; from `World.contacts`. World axes; the normal points from b to a.
 
-    `distance` in m, `pressure` (along the normal) in N, `tangential`: friction on a, N.
+    `distance` in m, `pressure` (along the normal) in N, `tangential`: friction on a, N. `force`: the whole force on a, N;
+    that on b is the opposite.
     """
 
     shape_a: str
@@ -58,12 +64,25 @@ class Touch:
     tangential: Array
     sliding: bool
 
+    @property
+    def force(self) -> Array:
+        """The force on a at the point, N, world axes."""
+        total: Array = self.pressure * self.normal + self.tangential
+        return total
+
 
 @dataclass(frozen=True)
 class Energy:
-    """Energies (J) and works since the start (J); from `World.energy`.
+    """Energies (J) and works since the start (J); from `World.energy`. Signs are those of `World.summary`.
 
-    `error_rel` is the largest error of the balance over the largest energy in play.
+    `kinetic`, `potential` (gravity and springs) and `stored` (springs of contacts) are there now. `supplied` (by motors),
+    `contact` and `disturbance` (disturbances, pulls and holds) are works done on the machine; `viscous`, `coulomb`
+    (friction of joints) and `stops` are losses, positive where energy goes. So
+
+        kinetic + potential = at the start + supplied + contact + disturbance - viscous - coulomb - stops
+
+    `error_rel` is the largest error of this balance so far over the largest energy or work in play. `contact` includes
+    what contacts store: their loss is `-contact - stored`.
     """
 
     kinetic: float
@@ -82,11 +101,12 @@ class Energy:
 class Pull:
     """A force on a body, and a damped spring from a point of it to a point in the world, for `World.set_pulls`.
 
-    `at`: the point in the body's axes, m. `force`: N, world axes. `to`: the spring's other end; `most`: bound, N, 0:
-    none.
+    `body`: number of the body (`Body.number`) or name of a frame on it. `at`: the point in the body's axes, m. `force`:
+    N, world axes. `to`: the spring's other end, m, world axes. `stiffness`, N/m, and `damping`, N s/m, of the spring;
+    `most`: bound of its force, N, 0: none.
     """
 
-    body: int
+    body: int | str
     at: ArrayLike = (0.0, 0.0, 0.0)
     force: ArrayLike = (0.0, 0.0, 0.0)
     to: ArrayLike = (0.0, 0.0, 0.0)
@@ -97,9 +117,13 @@ class Pull:
 
 @dataclass(frozen=True)
 class Hold:
-    """A damped spring at velocity coordinate `v` of a joint, to position `to` (rad or m), for `World.set_pulls`."""
+    """A damped spring at one coordinate of a joint, to position `to` (rad or m), for `World.set_pulls`.
 
-    v: int
+    `v`: number of the velocity coordinate, or name of a joint with one. `stiffness`, `damping`: N m/rad and N m s/rad, or
+    N/m and N s/m; `most`: bound, N m or N, 0: none.
+    """
+
+    v: int | str
     to: float
     stiffness: float
     damping: float = 0.0
@@ -108,12 +132,32 @@ class Hold:
 
 @dataclass(frozen=True)
 class WorldShape:
-    """A shape in a world, on a body (0: the world) at a pose in the body's frame."""
+    """A shape in a world, on a body (0: the world) at a pose in the body's frame; `shape` is for `soa.collision`.
+
+    With `B = world.model.pose(q, link)` of the body's link (the identity for body 0) it is at `B @ pose` in the world.
+    """
 
     name: str
     group: str
     body: int
     pose: Array
+    shape: Shape
+
+
+class ScenarioWarning(UserWarning):
+    """A warning of a run; all of them are in `record.summary["warnings"]`, and in docs/worlds.md."""
+
+
+def warning_text(code: str, name: str, value: float | None, remedy: str) -> str:
+    """A warning of the C library in a line."""
+    return f"{code}: {name}: {value}; {remedy}"
+
+
+def _check_gains(what: str, given: Pull | Hold) -> None:
+    for name in ("stiffness", "damping", "most"):
+        value = getattr(given, name)
+        if not 0 <= value < math.inf:
+            raise InputError(f"{name} of {what} is {value}, expected a finite number, 0 or more")
 
 
 def _free_world(pointer: Any, *keep: object) -> None:
@@ -132,6 +176,8 @@ def start_world(scenario: Any, *keep: object) -> Any:
 class World:
     """A scenario that moves: all parts as one model, contacts, sensors, supervisor and control laws.
 
+    Units are SI; q and v are those of `World.model`.
+
     >>> import soa.scenarios
     >>> world = soa.scenarios.World("slope")
     >>> world.run_until(0.05)
@@ -148,13 +194,19 @@ class World:
     A world belongs to one thread at a time.
     """
 
-    def __init__(self, scenario: Scenario | str | os.PathLike[str], controller: Controller | None = None) -> None:
+    def __init__(self, scenario: Scenario | str | os.PathLike[str] | Mapping[str, Any],
+                 controller: Controller | None = None) -> None:
         from .scenarios import Scenario
 
+        if controller is not None and not callable(controller):
+            raise TypeError(f"controller is a {type(controller).__name__}, expected a function (t, q, v) -> tau")
+        if isinstance(scenario, Mapping):
+            scenario = Scenario.from_dict(scenario)
         given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
         self._scenario = given if controller is None else given._externally_controlled()
         self._carrier = Carrier()
         self._controller: Any = None
+        self._warned = 0
         self._pointer = start_world(self._scenario._struct)
         if controller is not None:
             self._set_controller(controller)
@@ -178,19 +230,56 @@ class World:
     # --- motion -------------------------------------------------------------------------------------------------------
 
     def step(self, ticks: int = 1) -> None:
-        """Goes on by one tick, or several. A tick that fails leaves the world within it: only `restore` helps then."""
-        for _ in range(ticks):
+        """Goes on by one tick, or several. A tick that fails leaves the world within it: only `restore` helps then.
+
+        >>> import soa.scenarios
+        >>> world = soa.scenarios.World("slope")
+        >>> world.step(3)
+        >>> round(world.t / world.tick_length)
+        3
+        """
+        count = operator.index(ticks)
+        if count < 0:
+            raise InputError(f"ticks is {count}, expected 0 or more: time does not go back; World.restore goes back to a "
+                             "state of World.save")
+        for _ in range(count):
             report = new_report()
             with self._carrier:
                 status = _c.soa_world_tick(self._pointer, byref(report))
             check(status, report, f"t = {self.t:g} s")
+        self._say_warnings()
 
     def run_until(self, t: float, progress: Callable[[World], object] | None = None) -> None:
-        """Goes on until time t, s. progress: called after every tick; an answer that is true stops there."""
+        """Goes on until time t, s. progress: called after every tick; an answer that is true stops there.
+
+        Ticks are not divided: it stops at the last tick that is not later than t, so that `World.t` is up to one
+        `tick_length` less than t where t lies between ticks. (A tick that is later by a millionth of a tick counts as
+        not later: 0.3 is 3 ticks of 0.1.) A t before the present tick is refused.
+
+        >>> import soa.scenarios
+        >>> world = soa.scenarios.World("slope")
+        >>> world.run_until(2.5 * world.tick_length)
+        >>> round(world.t / world.tick_length, 9)
+        2.0
+        """
         if not math.isfinite(t):
             raise ValueError(f"t is {t}, expected a time in s")
+        if t < self.t - _SAME_TICK * self.tick_length:
+            raise InputError(f"t is {t:.12g} s, but the world is at {self.t:.12g} s already: time does not go back; "
+                             "World.restore goes back to a state of World.save")
         if t > self.t:
             self._run(None, t, progress)
+        self._say_warnings()
+
+    def _say_warnings(self) -> None:
+        """Gives those warnings of the C library as Python warnings that were not given yet."""
+        count = c_int()
+        found = _c.soa_world_warnings(self._pointer, byref(count))
+        while self._warned < count.value:
+            one = found[self._warned]
+            self._warned += 1
+            warnings.warn(warning_text(text(one.code), text(one.name), number(one.value), text(one.remedy)), ScenarioWarning,
+                          stacklevel=3)
 
     def _run(self, journal: Any, until: float, progress: Callable[[World], object] | None) -> bool:
         """True: `progress` stopped it."""
@@ -213,15 +302,25 @@ class World:
         return stopped
 
     def save(self) -> bytes:
-        """The state, all that changes. `restore` continues from it to the same bits."""
+        """The state, all that changes. `restore` continues from it to the same bits.
+
+        Not in it: the pulls and holds of `set_pulls`, and what a Python controller remembers. Set them again after
+        `restore`, which leaves those in place that are set now.
+        """
         size = _c.soa_world_state_size(self._pointer)
         memory = create_string_buffer(size)
         _c.soa_world_save_state(self._pointer, memory)
         return memory.raw
 
     def restore(self, state: bytes) -> None:
-        """Goes back to a state of `save`, of a world of the same scenario, models and version."""
+        """Goes back to a state of `save`, of a world of the same scenario, models and version.
+
+        Pulls and holds stay as they are now: `set_pulls` those of then, or none.
+        """
         check(_c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state)), None, "restore")
+        count = c_int()
+        _c.soa_world_warnings(self._pointer, byref(count))
+        self._warned = min(self._warned, count.value)
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Puts the world at (q, v), at its present time; None: at rest. Loops are closed from there."""
@@ -230,19 +329,59 @@ class World:
         check(_c.soa_world_set_state(self._pointer, numbers(qv), numbers(vv), byref(report)), report, "set_state")
 
     def set_pulls(self, pulls: Sequence[Pull] = (), holds: Sequence[Hold] = ()) -> None:
-        """Forces and springs that act in all coming ticks; they replace those there were. At most 16 of each."""
+        """Forces and springs that act in all coming ticks; they replace those there were. At most 16 of each.
+
+        None given: lets go. They are not part of the state that `save` returns. Their work is the energy balance's
+        `disturbance`.
+        """
+        for what, count in (("pulls", len(pulls)), ("holds", len(holds))):
+            if count > _c.SOA_WORLD_PULLS:
+                raise InputError(f"set_pulls: there are {count} {what}, expected {_c.SOA_WORLD_PULLS} at most")
         array = (_c.soa_world_pull * max(1, len(pulls)))()
-        for slot, pull in zip(array, pulls):
-            slot.body, slot.stiffness, slot.damping, slot.most = pull.body, pull.stiffness, pull.damping, pull.most
+        for index, (slot, pull) in enumerate(zip(array, pulls)):
+            _check_gains(f"pull {index}", pull)
+            slot.body = self._pulled_body(index, pull.body)
+            slot.stiffness, slot.damping, slot.most = pull.stiffness, pull.damping, pull.most
             for name, given in (("at", pull.at), ("force", pull.force), ("to", pull.to)):
-                value = vector(f"{name} of a pull", given, 3)
+                value = vector(f"{name} of pull {index}", given, 3)
                 assert value is not None
+                if not np.isfinite(value).all():
+                    raise InputError(f"{name} of pull {index} is {value}, expected finite numbers")
                 getattr(slot, name)[:] = value.tolist()
         springs = (_c.soa_world_hold * max(1, len(holds)))()
-        for slot, hold in zip(springs, holds):
-            slot.v, slot.to, slot.stiffness, slot.damping, slot.most = (hold.v, hold.to, hold.stiffness, hold.damping,
-                                                                        hold.most)
+        for index, (slot, hold) in enumerate(zip(springs, holds)):
+            _check_gains(f"hold {index}", hold)
+            if not math.isfinite(hold.to):
+                raise InputError(f"to of hold {index} is {hold.to}, expected a finite number")
+            slot.v = self._held_coordinate(index, hold.v)
+            slot.to, slot.stiffness, slot.damping, slot.most = hold.to, hold.stiffness, hold.damping, hold.most
         check(_c.soa_world_set_pulls(self._pointer, array, len(pulls), springs, len(holds)), None, "set_pulls")
+
+    def _pulled_body(self, index: int, body: int | str) -> int:
+        model = self.model
+        number = model.frame(body).body if isinstance(body, str) else operator.index(body)
+        if not 1 <= number <= model.body_count:
+            shown = f"frame '{body}', which is fixed to the world" if isinstance(body, str) else str(body)
+            raise InputError(f"body of pull {index} is {shown}, expected a moving body, 1 to {model.body_count}, or the name "
+                             "of a frame on one (World.model.bodies, World.model.frame_names)")
+        return number
+
+    def _held_coordinate(self, index: int, v: int | str) -> int:
+        model = self.model
+        if isinstance(v, str):
+            joint = model.joint(v)
+        else:
+            number = operator.index(v)
+            if not 0 <= number < model.nv:
+                raise InputError(f"v of hold {index} is {number}, expected a velocity coordinate, 0 to {model.nv - 1}, or the "
+                                 "name of a joint (World.model.joint_names)")
+            joint = next(body for body in model.bodies if body.v.start <= number < body.v.stop)
+        count = joint.v.stop - joint.v.start
+        if joint.q.stop - joint.q.start != count or (isinstance(v, str) and count != 1):
+            raise InputError(f"v of hold {index} is {v!r}, at the {joint.type} joint '{joint.joint}': expected a coordinate "
+                             "whose position is one number, not part of a free or spherical joint; of joints with several "
+                             "give the number")
+        return joint.v.start if isinstance(v, str) else operator.index(v)
 
     # --- what is there now --------------------------------------------------------------------------------------------
 
@@ -306,7 +445,7 @@ class World:
 
     @property
     def tau(self) -> Array:
-        """What the motors did in the last tick, N m and N, shape (nv,)."""
+        """What the motors did in the last tick, the one that ended at `t`, N m and N, shape (nv,); before the first: 0."""
         return copied(_c.soa_world_tau(self._pointer), self.nv)
 
     @property
@@ -337,7 +476,10 @@ class World:
         shape = _c.soa_world_shape()
         for index in range(int(_c.soa_world_shape_count(self._pointer))):
             check(_c.soa_world_get_shape(self._pointer, index, byref(shape)))
-            found.append(WorldShape(text(shape.name), text(shape.group), shape.body, frame_matrix(shape.place)))
+            copy = _c.soa_shape()
+            memmove(byref(copy), shape.shape, sizeof(copy))
+            found.append(WorldShape(text(shape.name), text(shape.group), shape.body, frame_matrix(shape.place),
+                                    Shape(copy, self)))  # vertices of hulls are the world's
         return found
 
     @property
@@ -402,9 +544,9 @@ class World:
 
     @property
     def energy(self) -> Energy:
-        """Energies, and works since the start."""
+        """Energies, and works since the start; signs as in `summary`."""
         s = self._summarise()
-        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, s.rubbed, s.stopped, s.contact,
+        return Energy(s.kinetic, s.potential, s.stored, s.supplied, s.viscous, 0 - s.rubbed, 0 - s.stopped, s.contact,
                       s.disturbed, s.energy_error_rel)
 
     @property
@@ -435,9 +577,13 @@ class World:
 
         return inline(snapshot(self))
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a World cannot be pickled: make it there from its scenario, and send the bytes of World.save to "
+                        "World.restore")
+
     def __repr__(self) -> str:
         return f"<soa.World '{self._scenario.name}': t {self.t:g} s, nq {self.nq}, nv {self.nv}>"
 
 
-__all__ = ["Controller", "Energy", "Gap", "Hold", "Move", "PartInfo", "Pull", "ShapePair", "Touch", "World", "WorldShape",
-           "WorldWarning", "start_world"]
+__all__ = ["Controller", "Energy", "Gap", "Hold", "Move", "PartInfo", "Pull", "ScenarioWarning", "ShapePair", "Touch",
+           "World", "WorldShape", "WorldWarning", "start_world", "warning_text"]

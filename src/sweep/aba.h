@@ -47,19 +47,19 @@
  *          and T = H f (20).  Both forms have these, each with its c and b: the recursion is the
  *          same.
  * rotors   Reflected inertia is an armature.  An exact rotor (one-dof joints only) has
- *          r = Jm (gear ratio) u, u its axis: its couple on the parent per unit of vdot.  U, after
- *          D is taken, and eps have r in the body's axes; the parent's z has w x r v, with w and r
- *          in the parent's axes.  The rotor feels the motion of the parent, in which the joint's
- *          own c has no part, hence + [r; 0] . c: docs/theory/rotors-and-mimic.md.
+ *          r = Jm (gear ratio) u, u its axis: the couple the parent must supply per unit of vdot.
+ *          U, after D is taken, and eps have r in the body's axes; the parent's z has w x r v, with
+ *          w and r in the parent's axes.  The rotor feels the motion of the parent, in which the
+ *          joint's own c has no part, hence + [r; 0] . c: docs/theory/rotors-and-mimic.md.
  * others   Friction and springs are taken off the torques first; mimic joints are a projection at
  *          the end, which also removes their guards (articulate.h).
  * frames   Any body axes, with the origin on the joint's axis; the library gives the aligned ones
  *          (aligned_frames.c).
  * writes   sine cosine; R (not of level joints), p and H where they depend on q; V(angular) A;
- *          G (not of a free joint), nu (in e); of bodies with children P and the sum of phi z+ and
- *          of rotors' couples (in f); with mimic joints, or if the work space keeps them, also U D,
- *          for minv_mul on the same tables.  Mimic joints overwrite f, e, A and write x, Y, W;
- *          losses write x.
+ *          G (not of a free joint without rotors), nu (in e); of bodies with children P and the sum
+ *          of phi z+ and of rotors' couples (in f); with mimic joints, or if the work space keeps
+ *          them, also U D, for minv_mul on the same tables.  Mimic joints overwrite f, e, A and
+ *          write x, Y, W; losses write x.
  * returns  0, or the body whose hinge moves no inertia (RJK91 after (9) and RK88-I near (4.4) take
  *          D > 0 for granted); k->stuck: one that moves none at any q; where mimic joints leave no
  *          answer, the last body */
@@ -92,7 +92,7 @@ SOAI_INLINE int aba_inward(joint J, int kind, const real *v, const real *tau, co
     real nu[6];
     real z_plus[6];
     const real *P = gathered_inertia(J, M); /* P = M + sum phi P+ phi*   R87 (37) */
-    hinge_inertia(J, kind, P, U);           /* U = P H* (free joint: U = P, not formed) */
+    hinge_inertia(J, kind, P, U); /* U = P H* (free joint without rotors: U = P, not formed) */
     /* D = H P H* + armature,  U += [r; 0],  G = U D^-1   R87 (38), (39) */
     if (!hinge_gain(J, kind, P, U, Dfac, G)) return 0;
     gyroscopic_force(J, J.own->V, fext, z); /* b - wrench   RK88-I (2.23) */

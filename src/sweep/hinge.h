@@ -28,7 +28,7 @@
  * them (with the flags of CMakeLists.txt: numbers finite, zeros without sign).  Two facts cannot be
  * found in this way and are stated here for the kinds they hold for:
  *   on an axis      H G = 1 and H P+ = 0: the joint has no rotor, so D = H P H*
- *   free joints     G = 1, so P+ = 0 and z+ = tau: nothing but the joint's own force reaches the
+ *   free joints     G = 1, so P+ = 0 and z+ = T: nothing but the joint's own force reaches the
  *                   parent
  * The second does not hold for a free joint with a rotor (hinge_is_free). */
 #ifndef SOAI_HINGE_H

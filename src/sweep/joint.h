@@ -94,8 +94,9 @@
 #endif
 
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level
- * kind R is no more than the turn about that axis; its H* is sense e, sense = +-1 standing in the
- * table's axis.  A pivot is a level kind whose p is zero and not read. */
+ * kind R is no more than the turn about that axis; its H* is sense e, e the unit six-vector of a
+ * turn about it, sense = +-1 in the table's axis.  A pivot is a level kind whose p is zero and not
+ * read. */
 #define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
 #define IS_PIVOT(kind) ((kind) >= SOAI_KIND_PIVOT_X)
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))

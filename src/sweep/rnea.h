@@ -6,7 +6,7 @@
  *
  *   outward   w = R' w(parent) + H_w* v             RK88-I (2.2); FO00 (3), R87 (11), (12), angular
  *             A = phi* A(parent) + H* vdot + c      FO00 (4), R87 (13) to (15); RK88-I (2.4), (2.5)
- *             f = M A + b - wrench                  FO00 (5), its f_i; R87 (16) without the sum;
+ *             f = M A + b - wrench                  FO00 (5), its f_i; R87 (16) less its phi term;
  *                                                   RK88-I (2.22), (2.23)
  *   inward    T = H f + armature vdot               FO00 (8), R87 (20): f is now FO00's f_i^J,
  *             f(parent) += phi f                    FO00 (7), the phi term of R87 (16)
@@ -80,7 +80,7 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     v6_copy(A, own->A);
 }
 
-/* f = M A + b, with W = [wdot] + [w][w] kept for children off the origin:  h = m c,
+/* f = M A + b, with W = [wdot] + [w][w] kept for children off the origin; h the first moment:
  *     moment  I wdot + w x I w + h x acc        RK88-I (2.22), (2.23), about the body's origin
  *     force   m acc + W h
  * The x part of I wdot + w x I w is

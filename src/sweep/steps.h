@@ -134,7 +134,7 @@ SOAI_INLINE void step_turning(const view_table *k, const kernel_work *w, const b
  *     wdot += H_w* a + w x w_J + (apparent rate of H_w*) v
  *     acc  += H_v* a + (2 w - w_J) x v_J + (apparent rate of H_v*) v
  * a: the joint's vdot; H_w*, H_v*: the angular and linear rows of H*; [w_J; v_J] = H* v.
- * RK88-I (2.4), (2.5), (2.32) corrected; why 2 w - w_J: "c" in aba.h. */
+ * RK88-I (2.4); (2.32) corrected; why 2 w - w_J: "c" in aba.h. */
 SOAI_INLINE void step_joint_acceleration(const view_table *k, const kernel_work *w,
                                          const body_table *b, int kind, int nv, const real omega[3],
                                          const real *v, const real *a, real A[6]) {
@@ -287,10 +287,11 @@ SOAI_INLINE void base_acceleration(const view_table *k, real A[6]) {
         A[3 + j] = REAL(-k->gravity[j]);
 }
 
-/* The exact rotor of joint i sits on the parent and spins about u with G v: its momentum beyond
- * what the parent's inertia holds is Jm G v u =: rotor v.  Its couple on the parent: rotor vdot + w
- * x rotor v; its torque on the joint: rotor . wdot(parent) + G^2 Jm vdot (the armature).  Here:
- * w(parent) x rotor v. */
+/* The exact rotor of joint i sits on the parent and spins about its axis u at (gear ratio) v; Jm is
+ * its inertia about u.  Its momentum beyond what the parent's inertia holds is r v,
+ * r = Jm (gear ratio) u, `rotor` in the table.  The parent must supply the couple
+ * r vdot + w(parent) x r v, the joint the torque r . wdot(parent) + (gear ratio)^2 Jm vdot, the
+ * last term the armature: docs/theory/rotors-and-mimic.md.  Here: w(parent) x r v. */
 SOAI_INLINE void step_rotor_gyro(const view_table *k, const body_table *b, const real *v,
                                  const real V_in[6], real f_in[6]) {
     if (!b->rotor || !b->parent) return;
@@ -299,7 +300,7 @@ SOAI_INLINE void step_rotor_gyro(const view_table *k, const body_table *b, const
     for (int j = 0; j < 3; ++j)
         f_in[j] += t[j] * v[b->iv];
 }
-/* The rotor's couple per unit of vdot, in the axes of body i. */
+/* r, the couple the parent must supply per unit of vdot, in the axes of body i. */
 SOAI_INLINE void step_rotor_couple(const view_table *k, const kernel_work *w, const body_table *b,
                                    int i, real out[3]) {
     const konst *r = k->dof[b->iv].rotor;

@@ -350,6 +350,7 @@ static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     ++w->state->stats.evaluations;
     w->fault.status =
         soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
+    soai_fault_judge(&w->fault, N_VGetArrayPointer(y), w->at_v + w->nv);
     return w->fault.status ? 1 : 0; /* a shorter step may succeed */
 }
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {

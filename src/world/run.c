@@ -313,6 +313,8 @@ soa_status soa_world_signal_values(soa_world *w, double *values) {
 
 /* --- what a journal stores about its run ------------------------------------------------------ */
 static const char trailer_start[] = "\n#soa-run file: ";
+/* The torques came from a function of the caller, soa_world_set_torque. */
+static const char external_line[] = "#soa-run control: external\n";
 
 /* Text of the scenario with the trailer. The caller frees it. */
 static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
@@ -335,6 +337,7 @@ static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
                       (unsigned long long)(sc->is_case ? sc->drawn_from : sc->seed));
         if (sc->is_case)
             at += sprintf(at, "#soa-run case: %llu\n", (unsigned long long)sc->case_number);
+        if (sc->control.external) at += sprintf(at, "%s", external_line);
         *size = (size_t)(at - text);
     }
     free(found);
@@ -350,6 +353,7 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
         if (size - i >= n && !memcmp(text + i, trailer_start, n)) trailer = text + i;
     unsigned long long seed = 0, number = 0;
     int has_seed = 0, has_case = 0;
+    bool external = false;
     if (trailer) { /* text ends with a 0 that is not counted */
         size = (size_t)(trailer - text);
         file = trailer + n;
@@ -357,6 +361,7 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
         if (end) {
             *end = 0;
             has_seed = sscanf(end + 1, "#soa-run seed: %llu", &seed) == 1;
+            external = strstr(end + 1, external_line) != NULL;
             char *next = strchr(end + 1, '\n');
             has_case = next && sscanf(next + 1, "#soa-run case: %llu", &number) == 1;
         }
@@ -380,6 +385,7 @@ static soa_status scenario_of_text(char *text, size_t size, const char *log, soa
         *scenario = varied;
         scenario->memory = all.last;
     }
+    scenario->control.external = external;
     return SOA_OK;
 }
 

@@ -62,6 +62,7 @@ static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     l->step.fault.status = rates(l, t, N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
     if (!l->step.fault.status) return 0;
     l->step.fault.body = soa_work_failed_body(l->work);
+    soai_fault_judge(&l->step.fault, N_VGetArrayPointer(y), l->nq + l->nv);
     return l->mechanism->shorter_helps(l->step.fault.status) ? 1 : -1;
 }
 static int after_step(realtype t, N_Vector y, void *user) {

@@ -66,6 +66,7 @@ def test_refused_calls_do_not_grow() -> None:
 
 
 @needs_statm
+@pytest.mark.filterwarnings("ignore::soa.LoopWarning")
 def test_models_do_not_grow() -> None:
     data = opened("humanoid").to_bytes()
 
@@ -73,6 +74,38 @@ def test_models_do_not_grow() -> None:
         for model in (soa.Model.open("four-bar"), soa.Model.from_bytes(data), opened("arm7").with_gravity([0, 0, 1])):
             model.aba(model.neutral())
             model.mass(np.tile(model.neutral(), (5, 1)))
+
+    for _ in range(20):
+        make()
+    before = resident()
+    for _ in range(200):
+        make()
+    assert resident() - before < MOST_GROWTH
+
+
+@needs_statm
+def test_definitions_do_not_grow() -> None:
+    ball = soa.Inertia.sphere(1.0, 0.1)
+    robot = soa.ModelDefinition("robot")
+    robot.add_dh([soa.DHRow(a=0.3, inertia=ball)] * 4)
+    ring = soa.Linkage("ring")
+    for name in "abc":
+        ring.add_link(name, ball)
+    for one, two in (("world", "a"), ("a", "b"), ("b", "c"), ("c", "world")):
+        ring.add_joint(one + two, one, two, "revolute", soa.pose([0.2, 0, 0]))
+    twice = soa.ModelDefinition("twice", robot.links * 2)
+    urdf = "<robot name='r'><link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link></robot>"
+
+    def make() -> None:
+        robot.build().random(1, n=5)
+        tree = ring.span()
+        soa.Constraints.of_model(tree.model)
+        tree.loops[0].coordinates(tree.model, tree.model.neutral())
+        soa.graphs.binary_tree(tree.model, tree.loops)
+        with pytest.raises(soa.InputError):
+            twice.build()
+        soa.lint_urdf_text(urdf)
+        soa.files.parse_looks(urdf)
 
     for _ in range(20):
         make()

@@ -72,6 +72,26 @@ def pin_opens(s: PinocchioState) -> None:
     assert masses == pytest.approx(3 + 4 * 1.5)
 
 
+def pin_sizes(s: PinocchioState) -> None:
+    continuous = 1
+    assert (s.peer.nq, s.peer.nv) == (s.model.nq + continuous, s.model.nv)
+    wheel = s.peer.joints[s.peer.getJointId("c_wheel")]
+    angle = s.q[s.model.joint("c_wheel").q]
+    near(s.pq[wheel.idx_q:wheel.idx_q + 2], np.concatenate([np.cos(angle), np.sin(angle)]))
+
+
+def pin_order(s: PinocchioState) -> None:
+    """The children of a link by the names of their joints, those of their links being in the other order."""
+    joints = ["a_second", "b_slide", "z_first", "c_wheel"]
+    assert [name for name in s.peer.names[1:] if name in joints] == joints
+    assert [name for name in s.model.joint_names if name in joints] == ["z_first", "c_wheel", "a_second", "b_slide"]
+    swapped = s.file.with_name("swapped.urdf")
+    swapped.write_text(re.sub("(a_second|z_first)_link", lambda m: {"a_second": "z", "z_first": "a"}[m[1]] + "_link", URDF))
+    assert list(s.pin.buildModelFromUrdf(str(swapped)).names[1:]) == joints
+    slide = s.peer.joints[s.peer.getJointId("b_slide")]
+    near(s.pq[slide.idx_q], s.q[s.model.joint("b_slide").q][0])
+
+
 def pin_neutral(s: PinocchioState) -> None:
     near(s.there.q_to(s.model.neutral()), s.pin.neutral(s.peer))
     near(s.there.q_from(s.pin.neutral(s.peer)), s.model.neutral())
@@ -130,6 +150,8 @@ def pin_centroidal(s: PinocchioState) -> None:
 FROM_PINOCCHIO: dict[str, Callable[[PinocchioState], None]] = {
     "pin.buildModelFromUrdf(file)": pin_opens,
     "pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer())": pin_opens,
+    "model.nq": pin_sizes,
+    "model.names[1:]": pin_order,
     "q": lambda s: near(s.there.q_from(s.pq), s.q),
     "v": lambda s: near(s.there.v_from(s.pv), s.v),
     "pin.neutral(model)": pin_neutral,

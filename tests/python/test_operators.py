@@ -216,6 +216,20 @@ int main(void) {
         form("FD3").emit_c(arm, "a b")
 
 
+def test_derivations_as_mathematics():
+    x = variable("x_1", "joint")
+    steps = (Mass.inv() @ x).derive()
+    assert [str(form) for form in steps.forms] == [form for _, form in steps] and len(steps) > 1
+    assert steps.forms[-1] == (Mass.inv() @ x).improve()
+    shown = steps._repr_latex_()
+    assert shown.startswith("$$") and shown.count(r"={} &") == shown.count(r"\\ ") == len(steps) - 1
+    assert all(form.latex() in shown for form in steps.forms) and r"\text{RJK91 (13)" in shown
+    assert str(steps).splitlines()[1].startswith("  = (I - H psi K)'")
+    assert r"\mathcal{M} \ne H M H^* \qquad \text{false" in identity("Mass = H M H'", trials=2)._repr_latex_()
+    true = identity("inv(I + H phi K) = I - H psi K", trials=2)._repr_latex_()
+    assert r"^{-1} = I - H \psi K" in true and r"\text{true: proved" in true
+
+
 def test_identities():
     good = identity("Mass = (I + H phi K) D (I + H phi K)'", trials=6)
     assert good and good.proved and good.steps and good.tried == 6 and good.residual < 1e-9 and "proved" in str(good)
@@ -260,3 +274,27 @@ def test_memory_and_threads():
         machine.evaluate(T * float(i + 1), q=q)
     del machine, arm
     gc.collect()
+
+
+@pytest.mark.parametrize("name", sorted(soa.operators.forms()))
+def test_plan_is_what_explain_prints(name):
+    arm = soa.Model.open("arm7")
+    expression = soa.operators.form(name)
+    try:
+        text = expression.explain(arm)
+    except soa.SoaError as refused:  # a form without an O(n) plan
+        with pytest.raises(type(refused)):
+            expression.plan(arm)
+        return
+    plan = expression.plan(arm)
+    sweeps = 1 if " sweep," in text.splitlines()[0] else plan.sweep_count
+    assert text.startswith(f"{sweeps} sweep") and f", {plan.recursion_count} recursion" in text.splitlines()[0]
+    assert max(step.sweep for step in plan.steps) == plan.sweep_count
+    assert sum(step.recursion for step in plan.steps if step.sweep > 0) == plan.recursion_count
+    at = 0
+    for step in plan.steps:
+        line = next(i for i, printed in enumerate(text.splitlines()[at:], at)
+                    if printed.split("=")[0].strip() == step.left and step.right in printed and step.remark in printed)
+        at = line + 1 if step.sweep > 0 else at
+    for step in plan.steps:
+        assert step.space in soa.operators.SPACES and step.factor

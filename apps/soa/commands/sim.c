@@ -147,6 +147,18 @@ static void write_empty_summary(const app_args *args, const soa_scenario *scenar
         app_write_summary(&app_sim, args->value[SUMMARY], scenario, &nothing, fault);
 }
 
+/* Whether the torques of a journal's run came from a function of the program that ran it. */
+static bool controlled_by_function(const char *path) {
+    soa_log *log = NULL;
+    soa_scenario scenario;
+    if (soa_log_open(path, &log, NULL)) return false; /* soa_world_resume says why */
+    const bool read = soa_scenario_from_log(log, path, &scenario, NULL) == SOA_OK;
+    const bool external = read && scenario.control.external;
+    if (read) soa_scenario_free(&scenario);
+    soa_log_close(log);
+    return external;
+}
+
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_sim, argc, argv, &args);
@@ -176,6 +188,12 @@ static int run(int argc, char **argv) {
     if (app_refuse_others(&app_sim, args.value[RESUME] ? args.value[RESUME] : args.word[0],
                           args.value[RESUME] ? APP_JOURNAL : APP_SCENARIO) != APP_OK)
         return APP_FAILED;
+    if (args.value[RESUME] && controlled_by_function(args.value[RESUME]))
+        return app_fail(&app_sim,
+                        "%s: its torques came from a function of the program that ran it, which "
+                        "is not in the journal; resume it there (in Python: soa.resume(path, "
+                        "controller=...))",
+                        args.value[RESUME]);
     if (args.value[RESUME])
         s = soa_world_resume(args.value[RESUME], &scenario, &world, &journal, &report);
     else if ((code = app_open_scenario(&app_sim, args.word[0], args.value[SEED], args.value[CASE],
