@@ -33,10 +33,14 @@
 #define BUDGET_NS 3e9  /* about the total time of the rounds of one slow call */
 #define LEAST_ROUNDS 5 /* for any budget */
 #define AGREE 1e-6     /* largest relative difference that counts as equal */
+#define AGREE_NEW 1e-9 /* for Pinocchio and the MuJoCo of today, up to nv = LARGE */
 #define AGREE_FLOAT 1e-3
 /* Only up to nv = 30: beyond, single precision cannot compute fd accurately. */
 #define AGREE_FLOAT_FD 2e-2
-#define MOST_ENTRIES 64
+#define MOST_ENTRIES 128
+#define MOST_PEERS 16
+/* Beyond this nv only forward and inverse dynamics and the mass matrix are timed. */
+#define LARGE 100
 #define MOST_ROUNDS 201
 #define POOL_PAGES 4096 /* range in which our memory is moved */
 #define STACK_PAGES 256 /* and the stack */
@@ -78,6 +82,7 @@ typedef struct numbers { /* states and answers */
 typedef struct states {
     const soa_model *model;
     int nq, nv, bodies, count, batch, mass_batch; /* states; states per batch call */
+    int last;                                     /* frame of the last body */
     soa_body_info *body;
     /* As drawn, without answers; where they are in this round. */
     numbers home, at;
@@ -119,7 +124,7 @@ typedef struct work_done {
 } work_done;
 
 typedef struct bench {
-    peer_library const *library[8];
+    peer_library const *library[MOST_PEERS];
     int libraries, rounds, longest, complaints;
     result *results;
     int count, room;
@@ -244,6 +249,11 @@ static double *matrix(const states *s, int k) {
     return s->at.M + (s->nv <= 100 ? (ptrdiff_t)(k % s->mass_batch) * s->nv * s->nv : 0);
 }
 
+/* The same for three matrices, one behind the other. */
+static double *three_matrices(const states *s, int k) {
+    return s->at.M + (ptrdiff_t)(k % (s->mass_batch / 3)) * 3 * s->nv * s->nv;
+}
+
 /* --- our own calls ---------------------------------------------------------------------------- */
 #define OURS(name, call)                                                                       \
     static void name(entry *e, int k) {                                                        \
@@ -260,6 +270,26 @@ static double *matrix(const states *s, int k) {
 OURS(own_fd, soa_aba(s->model, s->work, q, v, tau, NULL, 0, s->at.out))
 OURS(own_id, soa_rnea(s->model, s->work, q, v, x, NULL, 0, s->at.out))
 OURS(own_mass, soa_crba(s->model, s->work, q, matrix(s, k)))
+OURS(own_bias, soa_bias_torque(s->model, s->work, q, v, s->at.out))
+OURS(own_jacobian, soa_kinematics(s->model, s->work, q, NULL, NULL) ||
+                       soa_jacobian(s->model, s->work, s->last, SOA_AXES_WORLD, s->at.out))
+
+/* All three derivatives, as the peers give them: the third is the inverse mass matrix, or the mass
+ * matrix. */
+static soa_status fd_derivatives(const states *s, const soa_input *in, double *out) {
+    const ptrdiff_t n = (ptrdiff_t)s->nv * s->nv;
+    const soa_status status = soa_aba_derivatives(s->model, s->work, in, out, out + n);
+    return status != SOA_OK ? status : soa_minv(s->model, s->work, in->q, out + 2 * n);
+}
+static soa_status id_derivatives(const states *s, const soa_input *in, double *out) {
+    const ptrdiff_t n = (ptrdiff_t)s->nv * s->nv;
+    const soa_status status = soa_rnea_derivatives(s->model, s->work, in, out, out + n);
+    return status != SOA_OK ? status : soa_crba(s->model, s->work, in->q, out + 2 * n);
+}
+OURS(own_fd_derivatives,
+     fd_derivatives(s, &(soa_input){.q = q, .v = v, .tau = tau}, three_matrices(s, k)))
+OURS(own_id_derivatives,
+     id_derivatives(s, &(soa_input){.q = q, .v = v, .a = x}, three_matrices(s, k)))
 OURS(own_fd_batch,
      soa_aba_batch(s->model, s->lanes, s->batch, s->at.q, s->at.v, s->at.tau, NULL, s->at.out))
 OURS(own_id_batch,
@@ -278,6 +308,7 @@ OURS(gen_id_batch, s->gen->id_batch(s->batch, s->at.q, s->at.v, s->at.a, s->at.o
 OURS(gen_mass_batch, s->gen->mass_batch(s->mass_batch, s->at.q, s->at.M))
 
 typedef enum flavour { SCALAR, BATCH, BATCH_FLOAT, GENERATED, GENERATED_BATCH, FLAVOURS } flavour;
+/* The first PEER_FN_COUNT are the single calls, in the order of peer_fn. */
 static const struct own {
     const char *fn;
     peer_fn kind;
@@ -287,6 +318,10 @@ static const struct own {
     {"fd", PEER_FD, SCALAR, own_fd},
     {"id", PEER_ID, SCALAR, own_id},
     {"mass", PEER_MASS, SCALAR, own_mass},
+    {"bias", PEER_BIAS, SCALAR, own_bias},
+    {"jacobian", PEER_JACOBIAN, SCALAR, own_jacobian},
+    {"fd_derivatives", PEER_FD_DERIVATIVES, SCALAR, own_fd_derivatives},
+    {"id_derivatives", PEER_ID_DERIVATIVES, SCALAR, own_id_derivatives},
     {"fd_batch", PEER_FD, BATCH, own_fd_batch},
     {"id_batch", PEER_ID, BATCH, own_id_batch},
     {"mass_batch", PEER_MASS, BATCH, own_mass_batch},
@@ -319,15 +354,32 @@ static double difference(const double *x, const double *reference, size_t n) {
     return d / scale;
 }
 
+/* An answer consists of that many parts, compared each by itself. */
+static size_t answer_parts(peer_fn fn) {
+    return fn == PEER_FD_DERIVATIVES || fn == PEER_ID_DERIVATIVES ? 3 : 1;
+}
+
 static size_t answer_size(const states *s, peer_fn fn) {
-    return fn == PEER_MASS ? (size_t)s->nv * (size_t)s->nv : (size_t)s->nv;
+    const size_t nv = (size_t)s->nv;
+    switch (fn) {
+    case PEER_MASS: return nv * nv;
+    case PEER_JACOBIAN: return 6 * nv;
+    case PEER_FD_DERIVATIVES:
+    case PEER_ID_DERIVATIVES: return 3 * nv * nv;
+    default: return nv;
+    }
+}
+
+static const double *answer_place(const states *s, peer_fn fn, int k) {
+    if (fn == PEER_MASS) return matrix(s, k);
+    return answer_parts(fn) == 3 ? three_matrices(s, k) : s->at.out;
 }
 
 /* Our answer for state k from single calls. */
 static void reference(states *s, peer_fn fn, int k, double *out) {
     entry e = {.s = s};
     own_calls[fn].run(&e, k);
-    memcpy(out, fn == PEER_MASS ? matrix(s, k) : s->at.out, answer_size(s, fn) * sizeof *out);
+    memcpy(out, answer_place(s, fn, k), answer_size(s, fn) * sizeof *out);
 }
 
 static double compare_own(states *s, const struct own *call) {
@@ -368,7 +420,9 @@ static double compare_peer(states *s, const entry *e) {
         reference(s, e->peer_fn, k, want);
         e->library->run(e->peer, e->peer_fn, e->way, k);
         e->library->fetch(e->peer, e->peer_fn, e->way, k, got);
-        worst = fmax(worst, difference(got, want, n));
+        const size_t part = n / answer_parts(e->peer_fn);
+        for (size_t i = 0; i < n; i += part)
+            worst = fmax(worst, difference(got + i, want + i, part));
     }
     free(want);
     free(got);
@@ -468,6 +522,7 @@ static int states_open(states *s, const char *spec, const char *name) {
     s->body = need((size_t)s->bodies + 1, sizeof *s->body);
     for (int i = 1; i <= s->bodies; ++i)
         soa_model_body(s->model, i, &s->body[i]);
+    s->last = s->body[s->bodies].frame;
     if (s->nv <= 100) {
         s->batch = 256;
     } else if (s->nv <= 1000) {
@@ -527,12 +582,18 @@ static void states_close(states *s) {
     free(s->home.tauf);
 }
 
+/* Beyond LARGE only the first three answers are timed; of the longest chains no matrices. */
+static int is_timed(const states *s, peer_fn fn) {
+    return fn <= PEER_MASS || s->nv <= LARGE;
+}
+
 static int add_own(bench *b, states *s, entry *entries, int long_chain) {
     int n = 0;
     for (int i = 0; i < OWN_CALLS; ++i) {
         const struct own *call = &own_calls[i];
         int generated_call = call->flavour == GENERATED || call->flavour == GENERATED_BATCH;
         if (generated_call && !s->gen) continue;
+        if (!is_timed(s, call->kind)) continue;
         if (long_chain && (call->flavour != SCALAR || call->kind == PEER_MASS)) continue;
         if (call->flavour != SCALAR) {
             double d = compare_own(s, call), limit = AGREE;
@@ -545,8 +606,11 @@ static int add_own(bench *b, states *s, entry *entries, int long_chain) {
                     limit = 1e300;
                 }
             }
-            printf("%s%s %.0e", n == 3 ? "  soa      against the scalar call: " : ", ", call->fn,
-                   d);
+            printf("%s%s %.0e",
+                   call->flavour == BATCH && call->kind == PEER_FD
+                       ? "  soa      against the scalar call: "
+                       : ", ",
+                   call->fn, d);
             if (!(d <= limit)) {
                 printf(" DIFFERS: not timed");
                 ++b->complaints;
@@ -575,8 +639,11 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
     for (int k = 0; k < s->count; ++k)
         library->load(peer, k, s->at.q + (ptrdiff_t)k * s->nq, s->at.v + (ptrdiff_t)k * s->nv,
                       s->at.a + (ptrdiff_t)k * s->nv, s->at.tau + (ptrdiff_t)k * s->nv);
-    printf("  %-8s", library->name);
+    printf("  %-9s", library->name);
+    const int new = !strcmp(library->name, "pinocchio") || !strcmp(library->name, "mujoco3");
+    const double agree = new && s->nv <= LARGE ? AGREE_NEW : AGREE;
     for (peer_fn fn = PEER_FD; fn < PEER_FN_COUNT; ++fn) {
+        if (!is_timed(s, fn)) continue;
         double estimate[8], best = INFINITY;
         int first = n;
         for (int way = 0; way < 8 && library->way(peer, fn, way); ++way) {
@@ -591,8 +658,8 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
             e->peer_fn = fn;
             e->way = way;
             double d = compare_peer(s, e);
-            printf("%s %s %.0e", way ? "," : fn ? "; " : "", e->how, d);
-            if (d <= AGREE) {
+            printf("%s %s %.0e", way ? "," : fn ? ";" : "", e->how, d);
+            if (d <= agree) {
                 estimate[n - first] = calibrate(e, b->rounds);
                 best = fmin(best, estimate[n++ - first]);
             } else {
@@ -609,19 +676,31 @@ static int add_peer(bench *b, states *s, const peer_library *library, void *peer
     return n;
 }
 
-/* True if another routine of the same library gives the same answer faster: only the fastest
- * counts. */
+static int rivals(const entry *a, const entry *b) {
+    return !strcmp(a->lib, b->lib) && !strcmp(a->fn, b->fn);
+}
+
+/* True if another routine of the same library, or the same one of another compiler, gives the same
+ * answer faster: only the fastest counts. */
 static int beaten(const entry *entries, int count, int i) {
     for (int k = 0; k < count; ++k)
-        if (k != i && !strcmp(entries[k].lib, entries[i].lib) &&
-            !strcmp(entries[k].fn, entries[i].fn)) {
-            int wins = entries[k].median < entries[i].median ||
-                       (entries[k].median == entries[i].median && k < i);
-            printf("  %s %s: %s %.0f ns, %s\n", entries[i].lib, entries[i].fn, entries[i].how,
-                   entries[i].median, wins ? "not counted" : "counted");
-            if (wins) return 1;
-        }
+        if (k != i && rivals(&entries[k], &entries[i]) &&
+            (entries[k].median < entries[i].median ||
+             (entries[k].median == entries[i].median && k < i)))
+            return 1;
     return 0;
+}
+
+/* For a routine that counts: what it was faster than. */
+static void print_rivals(const entry *entries, int count, int i) {
+    const entry *e = &entries[i];
+    int any = 0;
+    for (int k = 0; k < count; ++k)
+        if (k != i && rivals(&entries[k], e)) {
+            if (!any++) printf("  %s %s: %s %.0f ns counts;", e->lib, e->fn, e->how, e->median);
+            printf(" %s %.0f ns", entries[k].how, entries[k].median);
+        }
+    if (any) printf("\n");
 }
 
 static void count_call(void *arg) {
@@ -636,7 +715,8 @@ static void count_work(bench *b, const char *model, int n, entry *entries, int c
         flop_count c;
         int batch = e->s->batch;
         double per_run = e->states_per_run > 1 ? 8 : 1;
-        if (strncmp(e->fn, "fd", 2) != 0 || strcmp(e->lib, "soa") != 0 || b->done_count == 32)
+        if (strncmp(e->fn, "fd", 2) != 0 || !strcmp(e->fn, "fd_derivatives") ||
+            strcmp(e->lib, "soa") != 0 || b->done_count == 32)
             continue;
         e->s->batch = 8;
         if (flops_counted(count_call, e, &c))
@@ -703,7 +783,7 @@ static void share_of_peak(const bench *b) {
 static int bench_model(bench *b, const char *spec, const char *name) {
     static entry entries[MOST_ENTRIES];
     states s;
-    void *peers[8] = {0};
+    void *peers[MOST_PEERS] = {0};
     double start = now_ns();
     if (!states_open(&s, spec, name)) return 0;
     int long_chain = s.nv > 1000, n;
@@ -717,14 +797,17 @@ static int bench_model(bench *b, const char *spec, const char *name) {
         soa_model_gravity(s.model, model.gravity);
         peers[k] = b->library[k]->open(&model, s.count, why, sizeof why);
         if (!peers[k])
-            printf("  %-8s left out: %s\n", b->library[k]->name, why);
+            printf("  %-9s left out: %s\n", b->library[k]->name, why);
         else
             n += add_peer(b, &s, b->library[k], peers[k], entries + n);
         fflush(stdout);
     }
     measure(&s, entries, n, b->rounds);
     for (int i = 0; i < n; ++i)
-        if (!beaten(entries, n, i)) record(b, name, s.nv, &entries[i]);
+        if (!beaten(entries, n, i)) {
+            print_rivals(entries, n, i);
+            record(b, name, s.nv, &entries[i]);
+        }
     if (!strcmp(spec, "arm7") || !strcmp(spec, "humanoid") || (s.nv == 100 && s.bodies == 100))
         count_work(b, name, s.nv, entries, n);
     for (int k = 0; k < b->libraries; ++k)
@@ -743,7 +826,12 @@ static int bench_model(bench *b, const char *spec, const char *name) {
 }
 
 /* --- report ----------------------------------------------------------------------------------- */
-static const char *const libs[] = {"soa", "mujoco", "bullet", "kdl", "simbody", "dart", NULL};
+static const char *const libs[] = {"soa",  "mujoco",    "bullet",  "kdl", "simbody",
+                                   "dart", "pinocchio", "mujoco3", NULL};
+/* The modules peer_NAME.so.  Pinocchio is compiled twice; the faster one counts, call by call. */
+static const char *const modules[] = {"mujoco",          "bullet",  "kdl",
+                                      "simbody",         "dart",    "pinocchio_gcc",
+                                      "pinocchio_clang", "mujoco3", NULL};
 
 static const result *find(const bench *b, const char *model, int n, const char *fn,
                           const char *lib) {
@@ -769,15 +857,15 @@ static void table_robots(const bench *b) {
     static const char *const kinds[] = {"_batch", "_batch_f", "_gen", "_gen_batch", NULL};
     for (int m = 0; robots[m]; ++m) {
         if (!find(b, robots[m], 0, "fd", "soa")) continue;
-        printf("\n%-9s ns, median \xC2\xB1 half the distance between quartiles\n%6s", robots[m],
+        printf("\n%-9s ns, median \xC2\xB1 half the distance between quartiles\n%16s", robots[m],
                "");
         for (int l = 0; libs[l]; ++l)
             printf(" %15s", libs[l]);
         printf("\n");
-        for (int f = 0; fns[f]; ++f) {
-            printf("  %-4s", fns[f]);
+        for (int f = 0; f < PEER_FN_COUNT; ++f) {
+            printf("  %-14s", own_calls[f].fn);
             for (int l = 0; libs[l]; ++l)
-                cell(find(b, robots[m], 0, fns[f], libs[l]));
+                cell(find(b, robots[m], 0, own_calls[f].fn, libs[l]));
             printf("\n");
         }
         printf("%6s", "");
@@ -861,7 +949,7 @@ static void goals(const bench *b) {
                 snprintf(fn, sizeof fn, "%s%s", fns[f], own[k].theirs);
                 goal(text, ours, find(b, robots[m], 0, fn, "soa"), own[k].limit);
             }
-    printf("  faster than every peer in fd, id and mass, every model and N:\n");
+    printf("  faster than every peer in every call, model and N:\n");
     for (int i = 0; i < b->count; ++i) {
         const result *r = &b->results[i];
         const result *ours = find(b, r->model, r->n, r->fn, "soa");
@@ -905,12 +993,12 @@ static int written(FILE *f) {
 
 /* --- the picture: time against N for chains, a curve for each library ------------------------- */
 
-enum { PANELS = 3, SERIES = 7 };
+enum { PANELS = 3, SERIES = 9 };
 static const char *const panel_calls[PANELS] = {"fd", "id", "mass"};
 static const char *const panel_labels[PANELS] = {"forward dynamics (µs)", "inverse dynamics (µs)",
                                                  "mass matrix (µs)"};
-static const char *const series[SERIES] = {"soa",     "mujoco", "bullet",   "kdl",
-                                           "simbody", "dart",   "soa batch"};
+static const char *const series[SERIES] = {"soa",  "mujoco",    "bullet",    "kdl",    "simbody",
+                                           "dart", "pinocchio", "soa batch", "mujoco3"};
 
 /* Nonzero: the result is a point of this curve. Batches are a separate series. */
 static int belongs(const result *r, const char *call, const char *name) {
@@ -992,9 +1080,9 @@ static int write_files(const bench *b, const char *directory) {
 }
 
 static void load_peers(bench *b, const char *directory) {
-    for (int l = 1; libs[l]; ++l) {
+    for (int l = 0; modules[l]; ++l) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/peer_%s.so", directory, libs[l]);
+        snprintf(path, sizeof path, "%s/peer_%s.so", directory, modules[l]);
         void *module = access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
         peer_get_fn *get = NULL;
         if (module) *(void **)&get = dlsym(module, "peer_get");
@@ -1002,7 +1090,7 @@ static void load_peers(bench *b, const char *directory) {
             b->library[b->libraries++] = get();
             printf("  %s\n", get()->version);
         } else
-            printf("  %s: not here (%s)\n", libs[l],
+            printf("  %s: SKIPPED, not here (%s)\n", modules[l],
                    access(path, R_OK) == 0 ? dlerror() : "was not built");
     }
 }

@@ -36,7 +36,7 @@ static void *closed_open(const peer_model *model, const closed_tie *ties, int co
         const int first = ties[i].body[0] ? 0 : 1;
         memcpy(p->m->eq_data + mjNEQDATA * i + 3, ties[i].at[1 - first], 3 * sizeof(double));
     }
-    p->m->opt.disableflags |= mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE |
+    p->m->opt.disableflags |= mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | PASSIVE |
                               mjDSBL_CLAMPCTRL | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION |
                               mjDSBL_SENSOR;
     p->nv = model->nv;

@@ -17,7 +17,19 @@
 extern "C" {
 #endif
 
-typedef enum peer_fn { PEER_FD, PEER_ID, PEER_MASS, PEER_FN_COUNT } peer_fn;
+/* Answers: nv numbers for FD, ID and BIAS; nv x nv for MASS; 6 x nv for JACOBIAN, of the last body
+ * at its origin in world axes, angular rows first; three matrices nv x nv for the derivatives, of
+ * qdd with respect to q (tangent space), v and tau, and of tau with respect to q, v and qdd. */
+typedef enum peer_fn {
+    PEER_FD,
+    PEER_ID,
+    PEER_MASS,
+    PEER_BIAS,
+    PEER_JACOBIAN,
+    PEER_FD_DERIVATIVES,
+    PEER_ID_DERIVATIVES,
+    PEER_FN_COUNT
+} peer_fn;
 
 typedef struct peer_model {
     const char *name;
@@ -38,7 +50,7 @@ typedef struct peer_library {
      * counts. */
     const char *(*way)(void *peer, peer_fn fn, int way);
     void (*run)(void *peer, peer_fn fn, int way, int state);
-    /* Answer of the last run of `state`: nv numbers, or nv x nv for the mass matrix. */
+    /* Answer of the last run of `state`; see peer_fn. */
     void (*fetch)(void *peer, peer_fn fn, int way, int state, double *out);
 } peer_library;
 
@@ -153,6 +165,19 @@ static inline void peer_mass_from(const peer_block *blocks, int count, const dou
                     ours[(size_t)(a->ours + i) * (size_t)nv + (size_t)(b->ours + j)] = s;
                 }
         }
+}
+
+/* ours = theirs B; both have 6 rows. */
+static inline void peer_jacobian_from(const peer_block *b, int count, const double *theirs,
+                                      double *ours, int nv) {
+    for (int k = 0; k < count; ++k, ++b)
+        for (int row = 0; row < 6; ++row)
+            for (int j = 0; j < b->n; ++j) {
+                double s = 0;
+                for (int i = 0; i < b->n; ++i)
+                    s += theirs[row * nv + b->theirs + i] * b->B[i * b->n + j];
+                ours[row * nv + b->ours + j] = s;
+            }
 }
 
 /* --- small vectors; matrices row by row ------------------------------------------------------- */

@@ -285,7 +285,7 @@ void load(void *peer, int state, const double *q, const double *v, const double 
 }
 
 const char *way(void *, peer_fn fn, int way) {
-    if (way > 0) return nullptr;
+    if (way > 0 || fn > PEER_MASS) return nullptr;
     if (fn == PEER_FD) return "btMultiBody";
 #if SOA_BENCH_BULLET_ID
     return "MultiBodyTree";

@@ -1,17 +1,38 @@
 /* peer_mujoco.c  MuJoCo as a peer: the mechanism as MJCF text in memory, the answers through its C
- * interface.
+ * interface.  Compiled once for Debian's MuJoCo 2 ("mujoco" in bench.json) and once for the library
+ * of the PyPI wheel ("mujoco3": version 3 or later).
  *
- * fd    mj_forward with the contact, constraint, passive, actuator and sensor stages off
- * id    mj_kinematics, mj_comPos, mj_comVel, mj_rne with accelerations: only what mj_inverse needs
- * mass  mj_kinematics, mj_comPos, mj_crb, mj_fullM
+ * fd        mj_forward with the contact, constraint, passive, actuator and sensor stages off
+ * id        mj_kinematics, mj_comPos, mj_comVel, mj_rne with accelerations: only what mj_inverse
+ *           needs
+ * mass      mj_kinematics, mj_comPos, mj_crb (3: mj_makeM), mj_fullM
+ * bias      as id, mj_rne without accelerations
+ * jacobian  mj_kinematics, mj_comPos, mj_jacBody
+ *
+ * MuJoCo's derivatives (mjd_inverseFD, mjd_transitionFD) are finite differences, whose errors are
+ * far beyond what counts as equal here: none are timed.
  *
  * The velocity of a free joint is [v world; w body] there. Free joints occur only at the root. */
 #include "peer.h"
 
+#include <limits.h>
 #include <mujoco/mujoco.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* 222 is 2.2.2; later versions have seven digits. */
+#define MUJOCO_3 (mjVERSION_HEADER >= 300)
+
+#if MUJOCO_3
+#define NAME "mujoco3"
+#define PASSIVE (mjDSBL_SPRING | mjDSBL_DAMPER)
+#define MOST_FILES INT_MAX
+#else
+#define NAME "mujoco"
+#define PASSIVE mjDSBL_PASSIVE
+#define MOST_FILES mjMAXVFS
+#endif
 
 /* The XML reader refuses deep nesting, so a long chain is divided into files that include one
  * another. */
@@ -28,7 +49,8 @@ typedef struct mujoco {
     const soa_body_info *body;
     int bodies, nv, states;
     int *q_at, *v_at; /* first coordinates of a body in MuJoCo */
-    double *qpos, *qvel, *qacc, *tau, *M;
+    double *qpos, *qvel, *qacc, *tau, *M, *J;
+    int last;          /* MuJoCo's number of the last body */
     peer_block *block; /* states x bodies */
 } mujoco;
 
@@ -125,6 +147,28 @@ static int put_body(text *files, int *file_count, int file, const peer_model *mo
     return 1;
 }
 
+/* The files in memory, read as one; NULL with the reason in `error`. */
+static mjModel *load_files(const text *files, int count, char *error, int size) {
+    mjModel *m = NULL;
+    mjVFS *vfs = malloc(sizeof *vfs);
+    if (!vfs) return NULL;
+    mj_defaultVFS(vfs);
+    for (int k = 0; k < count; ++k) {
+        char name[32];
+        snprintf(name, sizeof name, "part%d.xml", k);
+#if MUJOCO_3
+        mj_addBufferVFS(vfs, name, files[k].data, (int)files[k].length);
+#else
+        mj_makeEmptyFileVFS(vfs, name, (int)files[k].length);
+        memcpy(vfs->filedata[mj_findFileVFS(vfs, name)], files[k].data, files[k].length);
+#endif
+    }
+    m = mj_loadXML("part0.xml", vfs, error, size);
+    mj_deleteVFS(vfs);
+    free(vfs);
+    return m;
+}
+
 /* sections: further parts of the file, or ""; njmax: largest number of constraint rows. */
 static mjModel *compile(const peer_model *model, const char *sections, int njmax, char *why,
                         size_t size) {
@@ -135,29 +179,24 @@ static mjModel *compile(const peer_model *model, const char *sections, int njmax
                    "balanceinertia=\"false\" boundmass=\"0\" "
                    "boundinertia=\"0\" settotalmass=\"-1\"/><option");
     put_numbers(&files[0], "gravity", model->gravity, 3);
+#if MUJOCO_3
+    (void)njmax; /* it finds the room by itself */
+    put(&files[0], "/><worldbody>\n");
+#else
     put(&files[0], "/><size njmax=\"%d\" nconmax=\"1\" nstack=\"%d\"/><worldbody>\n", njmax,
         100000 + 200 * model->nv + 2 * model->nv * model->nv + 20 * njmax * (model->nv + njmax));
+#endif
     for (int i = 1; ok && i <= model->bodies; ++i)
         if (model->body[i].parent == 0) ok = put_body(files, &file_count, 0, model, i, 0);
     put(&files[0], "</worldbody>%s</mujoco>\n", sections);
 
     mjModel *m = NULL;
-    mjVFS *vfs = ok && file_count <= mjMAXVFS ? malloc(sizeof *vfs) : NULL;
-    if (vfs) {
-        mj_defaultVFS(vfs);
-        for (int k = 0; k < file_count; ++k) {
-            char name[32];
-            snprintf(name, sizeof name, "part%d.xml", k);
-            mj_makeEmptyFileVFS(vfs, name, (int)files[k].length);
-            memcpy(vfs->filedata[mj_findFileVFS(vfs, name)], files[k].data, files[k].length);
-        }
+    if (ok && file_count <= MOST_FILES) {
         char error[1000] = "";
-        m = mj_loadXML("part0.xml", vfs, error, sizeof error);
+        m = load_files(files, file_count, error, sizeof error);
         if (!m) snprintf(why, size, "%s", error);
-        mj_deleteVFS(vfs);
-        free(vfs);
     } else
-        snprintf(why, size, "no such joint in MuJoCo");
+        snprintf(why, size, "no such joint in MuJoCo, or too many files");
     for (int k = 0; k < file_count; ++k)
         free(files[k].data);
     free(files);
@@ -176,6 +215,7 @@ static void mujoco_close(void *peer) {
     free(p->qacc);
     free(p->tau);
     free(p->M);
+    free(p->J);
     free(p);
 }
 
@@ -189,7 +229,7 @@ static void *mujoco_open(const peer_model *model, int states, char *why, size_t 
         return NULL;
     }
     p->m->opt.disableflags |= mjDSBL_CONSTRAINT | mjDSBL_EQUALITY | mjDSBL_FRICTIONLOSS |
-                              mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE | mjDSBL_CLAMPCTRL |
+                              mjDSBL_LIMIT | mjDSBL_CONTACT | PASSIVE | mjDSBL_CLAMPCTRL |
                               mjDSBL_WARMSTART | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION |
                               mjDSBL_REFSAFE | mjDSBL_SENSOR;
     p->body = model->body;
@@ -205,9 +245,10 @@ static void *mujoco_open(const peer_model *model, int states, char *why, size_t 
     p->qacc = calloc(count * nv, sizeof(double));
     p->tau = calloc(count * nv, sizeof(double));
     p->M = calloc(nv * nv, sizeof(double));
+    p->J = calloc(6 * nv, sizeof(double));
     p->block = calloc(count * bodies, sizeof(peer_block));
-    int lost =
-        !p->q_at || !p->v_at || !p->qpos || !p->qvel || !p->qacc || !p->tau || !p->M || !p->block;
+    int lost = !p->q_at || !p->v_at || !p->qpos || !p->qvel || !p->qacc || !p->tau || !p->M ||
+               !p->J || !p->block;
     for (int i = 1; !lost && i <= model->bodies; ++i) {
         char name[32];
         snprintf(name, sizeof name, "j%d_0", i);
@@ -216,6 +257,7 @@ static void *mujoco_open(const peer_model *model, int states, char *why, size_t 
         if (!lost) {
             p->q_at[i] = p->m->jnt_qposadr[j];
             p->v_at[i] = p->m->jnt_dofadr[j];
+            p->last = p->m->jnt_bodyid[j];
         }
     }
     if (lost || p->m->nv != model->nv) {
@@ -268,9 +310,23 @@ static void mujoco_load(void *peer, int state, const double *q, const double *v,
 }
 
 static const char *mujoco_way(void *peer, peer_fn fn, int way) {
-    static const char *const name[PEER_FN_COUNT] = {"mj_forward", "mj_rne", "mj_crb+mj_fullM"};
+    static const char *const name[PEER_FN_COUNT] = {[PEER_FD] = "mj_forward",
+                                                    [PEER_ID] = "mj_rne",
+                                                    [PEER_MASS] = "mj_crb+mj_fullM",
+                                                    [PEER_BIAS] = "mj_rne",
+                                                    [PEER_JACOBIAN] = "mj_jacBody"};
     (void)peer;
     return way == 0 ? name[fn] : NULL;
+}
+
+static void full_mass(const mjModel *m, mjData *d, double *M) {
+#if MUJOCO_3
+    mj_makeM(m, d);
+    mj_fullM(m, d, M);
+#else
+    mj_crb(m, d);
+    mj_fullM(m, M, d->qM);
+#endif
 }
 
 static void mujoco_run(void *peer, peer_fn fn, int way, int state) {
@@ -281,24 +337,43 @@ static void mujoco_run(void *peer, peer_fn fn, int way, int state) {
     ptrdiff_t at = (ptrdiff_t)state * m->nv;
     (void)way;
     memcpy(d->qpos, p->qpos + (ptrdiff_t)state * m->nq, (size_t)m->nq * sizeof(double));
-    if (fn == PEER_MASS) {
-        mj_kinematics(m, d);
-        mj_comPos(m, d);
-        mj_crb(m, d);
-        mj_fullM(m, p->M, d->qM);
-        return;
-    }
-    memcpy(d->qvel, p->qvel + at, row);
     if (fn == PEER_FD) {
+        memcpy(d->qvel, p->qvel + at, row);
         memcpy(d->qfrc_applied, p->tau + at, row);
         mj_forward(m, d);
         return;
     }
-    memcpy(d->qacc, p->qacc + at, row);
     mj_kinematics(m, d);
     mj_comPos(m, d);
+    if (fn == PEER_MASS) {
+        full_mass(m, d, p->M);
+        return;
+    }
+    if (fn == PEER_JACOBIAN) {
+        mj_jacBody(m, d, p->J + 3 * (ptrdiff_t)m->nv, p->J, p->last);
+        return;
+    }
+    memcpy(d->qvel, p->qvel + at, row);
     mj_comVel(m, d);
+    if (fn == PEER_BIAS) {
+        mj_rne(m, d, 0, d->qfrc_inverse);
+        return;
+    }
+    memcpy(d->qacc, p->qacc + at, row);
     mj_rne(m, d, 1, d->qfrc_inverse);
+}
+
+/* From the bias of MuJoCo to ours: B' (bias + M c), c from the blocks' accelerations. */
+static void bias_from(mujoco *p, const peer_block *block, double *out) {
+    const int nv = p->nv;
+    double *force = p->J; /* room for nv numbers; the Jacobian is not needed now */
+    full_mass(p->m, p->d, p->M);
+    memcpy(force, p->d->qfrc_inverse, (size_t)nv * sizeof *force);
+    for (int k = 0; k < p->bodies; ++k)
+        for (int j = 0; j < block[k].n; ++j)
+            for (int i = 0; i < nv; ++i)
+                force[i] += p->M[(ptrdiff_t)i * nv + block[k].theirs + j] * block[k].c[j];
+    peer_force_from(block, p->bodies, force, out);
 }
 
 static void mujoco_fetch(void *peer, peer_fn fn, int way, int state, double *out) {
@@ -308,11 +383,13 @@ static void mujoco_fetch(void *peer, peer_fn fn, int way, int state, double *out
     if (fn == PEER_FD) peer_accel_from(block, p->bodies, p->d->qacc, out);
     if (fn == PEER_ID) peer_force_from(block, p->bodies, p->d->qfrc_inverse, out);
     if (fn == PEER_MASS) peer_mass_from(block, p->bodies, p->M, p->nv, out, p->nv);
+    if (fn == PEER_BIAS) bias_from(p, block, out);
+    if (fn == PEER_JACOBIAN) peer_jacobian_from(block, p->bodies, p->J, out, p->nv);
 }
 
 const peer_library *peer_get(void) {
     static char version[64];
-    static const peer_library library = {"mujoco",    version,    mujoco_open, mujoco_close,
+    static const peer_library library = {NAME,        version,    mujoco_open, mujoco_close,
                                          mujoco_load, mujoco_way, mujoco_run,  mujoco_fetch};
     snprintf(version, sizeof version, "MuJoCo %s", mj_versionString());
     return &library;

@@ -151,7 +151,7 @@ void load(void *peer, int state, const double *q, const double *v, const double 
 const char *way(void *, peer_fn fn, int way) {
     if (fn == PEER_FD)
         return way == 0 ? "calcAcceleration" : way == 1 ? "realize(Acceleration)" : nullptr;
-    if (way > 0) return nullptr;
+    if (way > 0 || fn > PEER_MASS) return nullptr;
     return fn == PEER_ID ? "calcResidualForce" : "calcM";
 }
 

@@ -125,8 +125,8 @@ static void *world_open(const world_scene *scene, char *why, size_t size) {
     p->nv = model->nv;
     if (!scene->boxes)
         p->m->opt.disableflags |=
-            mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | mjDSBL_PASSIVE |
-            mjDSBL_CLAMPCTRL | mjDSBL_FILTERPARENT | mjDSBL_ACTUATION | mjDSBL_SENSOR |
+            mjDSBL_FRICTIONLOSS | mjDSBL_LIMIT | mjDSBL_CONTACT | PASSIVE | mjDSBL_CLAMPCTRL |
+            mjDSBL_FILTERPARENT | mjDSBL_ACTUATION | mjDSBL_SENSOR |
             (scene->tie_count ? 0 : mjDSBL_CONSTRAINT | mjDSBL_EQUALITY | mjDSBL_WARMSTART);
     for (int i = 1; i <= model->bodies; ++i) {
         char name[32];

@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
-"""Runs notebooks, each in a fresh kernel, and stores them with their outputs, without times and names of this computer.
+"""Runs notebooks, each in a fresh kernel, and stores them with their outputs.
 
-    build/python/bin/python scripts/notebooks.py [NOTEBOOK...]     default: all of examples/notebooks
+Times, versions and other data of this computer are left out.
 
-tests/python/test_notebooks.py runs them with the same code and compares the outputs with what is stored.
+    build/python/bin/python scripts/notebooks.py [NOTEBOOK...]
+
+Without names all of examples/notebooks are run.
+
+tests/python/test_notebooks.py runs them with the same code and compares the outputs with the
+stored ones.
 """
 
 from __future__ import annotations
@@ -30,14 +35,20 @@ def read(path: Path) -> Any:
 
 
 def run(notebook: Any) -> Any:
-    """The notebook with the outputs of a fresh kernel, which works in an empty folder. Raises what a cell raises."""
+    """The notebook with the outputs of a fresh kernel, which works in an empty folder.
+
+    Raises what a cell raises.
+    """
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
     with tempfile.TemporaryDirectory(prefix="soa-") as folder:
-        client = NotebookClient(notebook, timeout=_LONGEST_CELL, kernel_name="python3", record_timing=False,
-                                extra_arguments=["--log-level=ERROR"], resources={"metadata": {"path": folder}})
-        with patch.dict(os.environ, JUPYTER_RUNTIME_DIR=folder, IPYTHONDIR=folder, JUPYTER_PLATFORM_DIRS="1"):
+        client = NotebookClient(notebook, timeout=_LONGEST_CELL, kernel_name="python3",
+                                record_timing=False, coalesce_streams=True,
+                                extra_arguments=["--log-level=ERROR"],
+                                resources={"metadata": {"path": folder}})
+        with patch.dict(os.environ, JUPYTER_RUNTIME_DIR=folder, IPYTHONDIR=folder,
+                        JUPYTER_PLATFORM_DIRS="1"):
             client.execute()
     return notebook
 
@@ -57,15 +68,17 @@ def kinds(cell: Any) -> list[tuple[str, ...]]:
             found.append(("error", output.ename))
         else:
             data = output.data
-            texts = [] if "image/png" in data else [shape_of(data[kind]) for kind in sorted(data) if "text/" in kind]
+            texts = [shape_of(data[kind]) for kind in sorted(data) if "text/" in kind]
+            if "image/png" in data:
+                texts = []  # the size of the figure
             found.append((output.output_type, *sorted(data), *texts))
     return found
 
 
 def _clean(notebook: Any) -> None:
     """Leaves in the metadata what every Jupyter needs, and no versions of this computer."""
-    notebook.metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
-                         "language_info": {"name": "python"}}
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook.metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     for cell in notebook.cells:
         cell.metadata = {}
         for output in cell.get("outputs", []):

@@ -6,7 +6,7 @@
 #   playground  libsoa as WebAssembly in a page: emscripten, node, npm
 #   embedded    libsoa for Cortex-M: cross compiler, newlib, QEMU
 #   python   the Python package
-#   bench    the peers of the benchmark
+#   bench    the peers of the benchmark, and what Pinocchio and MuJoCo of PyPI need beside them
 #   fuzz     libFuzzer
 #   format   clang-format
 #   lint     clang-format, clang-tidy, Python
@@ -14,8 +14,8 @@
 # With --check nothing is installed: missing packages are listed, and the exit status is then 1.
 set -euo pipefail
 
-# A package, and the command, header or compiler run-time that shows that it is present even if it
-# was not installed by apt.
+# A package, and the command, header (of C, or of python3) or compiler run-time that shows that it is
+# present even if it was not installed by apt.
 build='
 gcc             command:cc
 libc6-dev       header:stdio.h
@@ -67,10 +67,16 @@ liborocos-kdl-dev    header:kdl/chain.hpp
 libsimbody-dev       header:simbody/Simbody.h
 libdart-all-dev      header:dart/dart.hpp
 libfcl-dev           header:fcl/fcl.h
+libeigen3-dev        header:eigen3/Eigen/Core
+clang                command:clang++
+python3-venv         package
 '
 python='
 python3       command:python3
 python3-venv  package
+python3-dev   python:Python.h
+liblzma-dev   header:lzma.h
+zlib1g-dev    header:zlib.h
 binutils      command:objcopy
 '
 test+=$python
@@ -100,6 +106,7 @@ found() { # package probe
     command:*) command -v "$what" >/dev/null ;;
     runtime:*) [ -n "$(find "$(clang -print-resource-dir 2>/dev/null)" -name "libclang_rt.$what*.a" 2>/dev/null)" ] ;;
     header:*) [ -e "/usr/include/$what" ] || [ -e "/usr/local/include/$what" ] ;;
+    python:*) [ -e "$(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/$what" ] ;;
     *) return 1 ;;
     esac
 }

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const app_command app_sweep;
 const app_command *const app_commands[] = {&app_sweep, NULL};
 
 /* Sends the bytes of every rank to all ranks, in order of rank. */

@@ -200,6 +200,7 @@ void out_vprint(app_out *out, const char *format, va_list arguments) {
             out_char(out, '%');
         else if (c.letter == 's')
             print_text(out, &c, va_arg(list, const char *));
+        /* NOLINTBEGIN(bugprone-branch-clone): the branches differ in the type that va_arg takes */
         else if (c.letter && strchr("eEfFgGaA", c.letter))
             out_format(out, whole, va_arg(list, double));
         else if (!strcmp(c.length, "ll") || !strcmp(c.length, "j"))
@@ -210,6 +211,7 @@ void out_vprint(app_out *out, const char *format, va_list arguments) {
             out_format(out, whole, va_arg(list, size_t));
         else if (c.letter)
             out_format(out, whole, va_arg(list, int));
+        /* NOLINTEND(bugprone-branch-clone) */
     }
     va_end(list);
 }

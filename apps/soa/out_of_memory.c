@@ -42,7 +42,8 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
-/* Hidden by _POSIX_C_SOURCE of C11. */
+/* Hidden by strict C11 without _POSIX_C_SOURCE. */
+/* NOLINTNEXTLINE(readability-redundant-declaration) */
 int posix_memalign(void **out, size_t alignment, size_t size);
 void *memalign(size_t alignment, size_t size);
 

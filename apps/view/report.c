@@ -91,7 +91,7 @@ static soa_status plan_frames(view_scene *scene, int64_t samples, size_t budget,
     const double each = 0.5 * ((double)most + (double)sum / (double)tried),
                  fit = floor((double)budget / each);
     *frames = fit < (double)samples ? (int64_t)fit : samples;
-    *size = (size_t)fmin((double)*frames * (double)most, (double)(budget + budget / 8));
+    *size = (size_t)fmin((double)*frames * (double)most, 1.125 * (double)budget);
     return SOA_OK;
 }
 

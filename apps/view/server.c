@@ -294,18 +294,18 @@ static int on_request(view_server *s, struct lws *wsi, view_download *download, 
         return refuse(wsi, 405, "Only GET is answered here.\n");
     const char *why = refusal(s, wsi, 0, &code);
     if (why) return refuse(wsi, code, why);
-    if (!strcmp(path, "/") && !view_page_size)
-        return refuse(wsi, 404, VIEW_NO_PAGE ".\n");
-    else if (!strcmp(path, "/"))
-        *download = (view_download){view_page, view_page_size};
-    else if (!strcmp(path, "/playground")) {
-        if (!view_playground_size)
-            return refuse(wsi, 404, "The playground is not built into this program.\n");
-        *download = (view_download){view_playground, view_playground_size};
-    } else if (!strcmp(path, "/socket"))
-        return refuse(wsi, 426, "This is the page's socket.\n");
-    else
+    const bool is_playground = !strcmp(path, "/playground");
+    if (!strcmp(path, "/socket")) return refuse(wsi, 426, "This is the page's socket.\n");
+    if (strcmp(path, "/") != 0 && !is_playground)
         return refuse(wsi, 404, "There is nothing here; the page is at /.\n");
+    if (is_playground)
+        *download = (view_download){view_playground, view_playground_size};
+    else
+        *download = (view_download){view_page, view_page_size};
+    if (!download->left)
+        return refuse(wsi, 404,
+                      is_playground ? "The playground is not built into this program.\n"
+                                    : VIEW_NO_PAGE ".\n");
     const char *scripts = s->scripts[download->at == view_playground];
     if (start_reply(wsi, 200, "text/html; charset=utf-8", download->left, scripts)) return -1;
     lws_callback_on_writable(wsi);

@@ -59,8 +59,9 @@ extern "C" {
     X(SOA_E_SINGULAR, "a singular system: what is given does not determine the answer")          \
     X(SOA_E_INCONSISTENT, "constraints contradict each other, or cannot be met by what may act") \
     X(SOA_E_BRANCHED, "the call is for unbranched chains, and a body carries more than one")     \
-    X(SOA_E_ORDER, "nothing to read: soa_kinematics (soa_rnea, soa_smoother) first, and after "  \
-                   "each call that takes q")
+    X(SOA_E_ORDER,                                                                               \
+      ("nothing to read: soa_kinematics (soa_rnea, soa_smoother) first, and after each call "    \
+       "that takes q"))
 
 typedef enum soa_status {
 #define SOA_STATUS_ENUM_(code, text) code,

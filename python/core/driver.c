@@ -9,6 +9,7 @@
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_22_API_VERSION
 #include <numpy/arrayobject.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -275,6 +276,10 @@ static bool read_number(const reading *r, int at, PyObject *given, double *numbe
     if (*number == -1 && PyErr_Occurred()) {
         PyErr_Format(PyExc_TypeError, "%s: %s is a %R, expected a number", r->spec->name,
                      r->spec->parameters[at].name, (PyObject *)Py_TYPE(given));
+        return false;
+    }
+    if (!isfinite(*number)) {
+        call_errors("bad_number", "ssO", r->spec->name, r->spec->parameters[at].name, given);
         return false;
     }
     return true;

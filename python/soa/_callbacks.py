@@ -66,7 +66,10 @@ def write_torque(what: str, given: object, tau: Any, nv: int) -> None:
     """Copies the torques that a function returned into `tau`; None: zero."""
     if given is None:
         return
-    array: Array = np.ascontiguousarray(np.asarray(given), dtype=np.float64)
+    found = np.asarray(given)
+    if found.dtype.kind not in "fiub":
+        raise TypeError(f"{what} returned a {type(given).__name__} ({given!r:.60}), expected {nv} numbers, or None for zero")
+    array: Array = np.ascontiguousarray(found, dtype=np.float64)
     if array.shape != (nv,):
         raise ValueError(f"{what} returned shape {array.shape}, expected ({nv},)")
     if not np.isfinite(array).all():

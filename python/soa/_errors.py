@@ -128,6 +128,11 @@ def raise_call(model: Model, function: str, status: int, body: int, state: int,
     raise error(status, f"{function}{where}: {text}", body)
 
 
+def bad_number(function: str, name: str, value: float) -> NoReturn:
+    """Raises the exception for a number that is not finite; called by the compiled part."""
+    raise InputError(f"{function}: {name} is {value}: all numbers must be finite", "SOA_E_NOT_FINITE")
+
+
 def one_wrench() -> NoReturn:
     """Raises the exception for a wrench that is not in a list; called by the compiled part."""
     raise TypeError("wrenches is a single soa.Wrench, expected a sequence of them: wrenches=[wrench]")

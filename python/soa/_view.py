@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from . import _c
 from ._call import check, new_report, numbers
+from ._errors import FileError
 from ._own import Folder
 from .records import Record
 
@@ -35,6 +36,8 @@ def write_report(record: Record, path: str | os.PathLike[str]) -> None:
     target = os.path.abspath(os.fspath(path))
     if os.path.exists(target) and os.path.samefile(target, record.path):
         raise ValueError(f"{path} is the journal itself")
+    if not os.path.isdir(os.path.dirname(target)):
+        raise FileError(f"{path}: the folder {os.path.dirname(target)} does not exist", "SOA_E_FILE")
     number, temporary = tempfile.mkstemp(suffix=".html", dir=os.path.dirname(target))
     os.close(number)
     try:
@@ -158,10 +161,5 @@ def view_model(model: Model, q: ArrayLike | None = None) -> object:
     return show(snapshot(model_world(model, q)))
 
 
-def model_html(model: Model, q: ArrayLike | None = None) -> str:
-    """The same inside another page, for `_repr_html_`."""
-    return inline(snapshot(model_world(model, q)))
-
-
-__all__ = ["Page", "in_notebook", "inline", "model_html", "model_world", "page", "show", "snapshot", "view_model",
+__all__ = ["Page", "in_notebook", "inline", "model_world", "page", "show", "snapshot", "view_model",
            "write_report"]

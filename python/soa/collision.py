@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from . import _c
 from ._call import Array, check, from_pointer, new_report, numbers, vector
+from ._errors import InputError
 from .frames import frame_struct
 
 SHAPE_TYPES = ("sphere", "capsule", "box", "cylinder", "hull", "plane")
@@ -190,7 +191,9 @@ def _distance(out: Any) -> Separation:
 
 def distance(a: Shape, pose_a: ArrayLike | None, b: Shape, pose_b: ArrayLike | None = None,
              cache: Cache | None = None) -> Separation:
-    """Distance of two shapes at their poses in the world, 4 x 4 matrices; None: the world's own axes."""
+    """Distance of two shapes at their poses in the world, 4 x 4 matrices; None: the world's own axes. Not of two planes."""
+    if a.type == b.type == "plane":
+        raise InputError("distance: both shapes are planes, expected one at most")
     frame_a, frame_b = frame_struct(pose_a), frame_struct(pose_b)
     out = _c.soa_distance()
     check(_c.soa_shape_distance(byref(a._struct), byref(frame_a), byref(b._struct), byref(frame_b),

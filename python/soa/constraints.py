@@ -279,7 +279,9 @@ class Constraints:
     def of_model(cls, model: Model, dense: bool = True) -> Constraints:
         """The constraints that came with a model, in a set of their own, without room for more.
 
-        `model.constraints` is one set, which one thread at a time uses; this is another, for another thread.
+        `model.constraints` is one set, which one thread at a time uses; this is another one, for
+        another thread.
+
         dense: room for the methods "kkt" and "null_space", and for `id`.
 
         >>> import soa
@@ -288,8 +290,10 @@ class Constraints:
         """
         loops = _c.soa_constraint_list(0, None) if model._loops is None else model._loops
         pointer, report = POINTER(_c.soa_constraints)(), new_report()
-        check(_c.soa_constraints_from_list(byref(loops), model._pointer, bool(dense), byref(pointer), byref(report)),
-              report, f"constraints of '{model.name}'")
+        status = _c.soa_constraints_from_list(
+            byref(loops), model._pointer, bool(dense), byref(pointer), byref(report)
+        )
+        check(status, report, f"constraints of '{model.name}'")
         made = cls.__new__(cls)
         made._own(model, pointer, int(loops.count))
         return made
@@ -516,14 +520,15 @@ class Constraints:
             check(_c.soa_constraints_set_turns(self._pointer, number, numbers(array)), None, f"turns of {loop}")
 
     def follow_turns(self, q: ArrayLike) -> None:
-        """Counts whole turns from the angles at q, for each cut joint that a spring or a ratio refers to.
+        """Counts whole turns of cut joints from their angles at q, where a spring or ratio uses them.
 
         `soa.simulate_closed` does this after each step; a loop of yours does it after its own.
         """
-        qv = vector("q", q, self.model.nq)
+        qv, what = vector("q", q, self.model.nq), "follow_turns"
+        model, work = self.model._pointer, self._work
         with self._guard:
-            check(_c.soa_kinematics(self.model._pointer, self._work, numbers(qv), None, None), None, "follow_turns")
-            check(_c.soa_constraints_follow_turns(self._pointer, self._work), None, "follow_turns")
+            check(_c.soa_kinematics(model, work, numbers(qv), None, None), None, what)
+            check(_c.soa_constraints_follow_turns(self._pointer, work), None, what)
 
     def joint_row(
         self, loop: str | int, q: ArrayLike, v: ArrayLike | None = None, coordinate: int = 0
@@ -531,8 +536,8 @@ class Constraints:
         """One free coordinate of a cut joint as a function of the tree's speeds, at q and v.
 
         coordinate: from 0 to its degrees of freedom - 1.
-        Returns a row (nv,) and a number: the rate of the coordinate is `row @ v`, its second rate `row @ vdot + rest`,
-        and a torque on it acts on the tree as this torque times `row`.
+        Returns a row (nv,) and a number: the rate of the coordinate is `row @ v`, its second rate
+        `row @ vdot + rest`, and a torque on it acts on the tree as this torque times `row`.
 
         >>> import soa
         >>> model = soa.Model.open("four-bar")
@@ -542,28 +547,34 @@ class Constraints:
         """
         number, _, nv = self._cut(loop)
         if not 0 <= coordinate < nv:
-            raise ValueError(f"coordinate is {coordinate}: the cut joint of {loop} has {nv}, from 0")
+            raise ValueError(
+                f"coordinate is {coordinate}: the cut joint of {loop} has {nv}, from 0"
+            )
         qv = vector("q", q, self.model.nq)
         vv = np.zeros(self.model.nv) if v is None else vector("v", v, self.model.nv)
         row, rest = np.zeros(self.model.nv), np.zeros(1)
+        model, work, what = self.model._pointer, self._work, f"joint_row of {loop}"
         with self._guard:
-            what = f"joint_row of {loop}"
-            check(_c.soa_kinematics(self.model._pointer, self._work, numbers(qv), numbers(vv), None), None, what)
+            check(_c.soa_kinematics(model, work, numbers(qv), numbers(vv), None), None, what)
             status = _c.soa_constraints_joint_row(
-                self._pointer, self._work, number, int(coordinate), numbers(row), numbers(rest)
+                self._pointer, work, number, int(coordinate), numbers(row), numbers(rest)
             )
             check(status, None, what)
         return row, float(rest[0])
 
     def joint_rates(self, loop: str | int) -> Array:
-        """Rates of the free coordinates of a cut joint at the last state with speeds that a method was given while the
-        constraint was on, rad/s or m/s.
+        """Rates of the free coordinates of a cut joint, rad/s or m/s.
+
+        They are those of the last state with speeds that a method was given while the constraint
+        was on.
         """
         number, _, _ = self._cut(loop)
         rates, count = np.zeros(6), c_int()
         with self._guard:
-            check(_c.soa_constraints_joint_rates(self._pointer, number, numbers(rates), byref(count)), None,
-                  f"rates of {loop}")
+            status = _c.soa_constraints_joint_rates(
+                self._pointer, number, numbers(rates), byref(count)
+            )
+            check(status, None, f"rates of {loop}")
         return rates[: count.value].copy()
 
     # --- equations --------------------------------------------------------------------------------------------------

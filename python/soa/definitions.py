@@ -160,8 +160,8 @@ class Joint:
         Coulomb friction of a spherical joint; friction, springs or rotors of a planar or free one.
 
         >>> import soa
-        >>> soa.Joint("revolute", [0, 1, 0], damping=0.2).reversed().axis.tolist()
-        [0.0, -1.0, 0.0]
+        >>> soa.Joint("revolute", [0, 1, 0], damping=0.2).reversed().axis
+        (0.0, -1.0, 0.0)
         """
         there, back = joint_struct(self), _c.soa_joint_def()
         status = _c.soa_joint_reverse(byref(there), byref(back))
@@ -274,6 +274,10 @@ def joint_struct(joint: Joint, mimic: int = -1) -> Any:
     return struct
 
 
+def _three(vector: Any) -> tuple[float, ...]:
+    return tuple(number + 0.0 for number in vector)  # no -0
+
+
 def joint_from_struct(struct: Any, mimic: str | None = None) -> Joint:
     """The Joint of a soa_joint_def."""
     kind: JointType = JOINT_TYPES[struct.type]  # type: ignore[assignment]
@@ -284,11 +288,11 @@ def joint_from_struct(struct: Any, mimic: str | None = None) -> Joint:
     pair = struct.friction_positive, struct.friction_negative
     return Joint(
         kind,
-        None if kind in _WITHOUT_AXIS else np.array(struct.axis[:]) + 0.0,  # no -0
-        axis2=np.array(struct.axis2[:]) + 0.0 if kind in _WITH_AXIS2 else None,
+        None if kind in _WITHOUT_AXIS else _three(struct.axis),
+        axis2=_three(struct.axis2) if kind in _WITH_AXIS2 else None,
         friction=pair if pair[0] != pair[1] else pair[0],
         exact_rotor=exact,
-        rotor_axis=np.array(struct.rotor_axis[:]) if exact else None,
+        rotor_axis=_three(struct.rotor_axis) if exact else None,
         mimic=mimic,
         **given,
     )
@@ -704,11 +708,11 @@ class ModelDefinition:
         return f"<soa.ModelDefinition '{self.name}': {sizes}>"
 
 
-def create_model(struct: Any, loops: Any = None) -> Model:
+def create_model(struct: Any) -> Model:
     """The model of a soa_model_def."""
     pointer, report = POINTER(_c.soa_model)(), new_report()
     check(_c.soa_model_create(byref(struct), byref(pointer), byref(report)), report)
-    return Model._adopt(pointer, "", loops)
+    return Model._adopt(pointer)
 
 
 def _pointer_to(struct: Any) -> Any:

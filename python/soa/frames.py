@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from . import _c
 from ._call import Array, vector
+from ._errors import InputError
 
 Axes = Literal["world", "body"]
 _ROTATION_ERROR = 1e-6  # largest |R R' - 1| that counts as rounding; single precision has about 1e-7
@@ -18,13 +19,14 @@ _ROTATION_ERROR = 1e-6  # largest |R R' - 1| that counts as rounding; single pre
 def _rotation(what: str, given: Array) -> Array:
     """The matrix, which must be a rotation."""
     if not np.isfinite(given).all():
-        raise ValueError(f"{what} has a number that is not finite: {given.tolist()}")
+        raise InputError(f"{what} has a number that is not finite: {given.tolist()}", "SOA_E_NOT_FINITE")
     off = float(np.abs(given @ given.T - np.eye(3)).max())
     if not off <= _ROTATION_ERROR:
-        raise ValueError(f"{what} is no rotation: R R' differs from the identity by {off:.2g}, expected at most "
-                         f"{_ROTATION_ERROR:g}; for the nearest rotation: U, _, V = numpy.linalg.svd(R); R = U @ V")
+        raise InputError(f"{what} is no rotation: R R' differs from the identity by {off:.2g}, expected at most "
+                         f"{_ROTATION_ERROR:g}; for the nearest rotation: U, _, V = numpy.linalg.svd(R); R = U @ V", "SOA_E_FRAME")
     if np.linalg.det(given) < 0:
-        raise ValueError(f"{what} is a reflection (determinant -1), expected a rotation: its axes are left-handed")
+        raise InputError(f"{what} is a reflection (determinant -1), expected a rotation: its axes are left-handed",
+                         "SOA_E_FRAME")
     return given
 
 
@@ -85,8 +87,8 @@ def _rotation_of(given: ArrayLike) -> Array:
     assert four is not None
     off = float(abs(np.linalg.norm(four) - 1))
     if not off <= _ROTATION_ERROR:
-        raise ValueError(f"quaternion is {four}, of length {np.linalg.norm(four):.9g}, expected w x y z of length 1 to "
-                         f"{_ROTATION_ERROR:g}")
+        raise InputError(f"quaternion is {four}, of length {np.linalg.norm(four):.9g}, expected w x y z of length 1 to "
+                         f"{_ROTATION_ERROR:g}", "SOA_E_QUATERNION")
     w, x, y, z = (four / np.linalg.norm(four)).tolist()
     return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
                      [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],

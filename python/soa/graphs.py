@@ -375,6 +375,7 @@ def _constrain(tree: Any, model: Model) -> None:
         _c.soa_constraints_free(made)
     model._loops = _c.soa_constraint_list(count, definitions)
     model._keep = kept
+    model._says_loops = count > 0
 
 
 def _cut_joint(loop: Any, names: Sequence[str]) -> CutJoint:

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._call import Array, check, from_pointer, new_report, numbers, vector
+from ._errors import InputError
 from ._own import C as _c
 from ._own import Guard, State, needed, new_work, release
 from .frames import Wrench, frame_matrix, frame_struct
@@ -224,13 +225,19 @@ class Grasp:
 
     def remove(self, number: int) -> None:
         """Removes a contact; its number may be given again."""
+        self._check_number(number)
         with self._guard:
             check(_c.soa_grasp_remove(self._pointer, number), None, f"contact {number}")
 
     def switch(self, number: int, on: bool) -> None:
         """Switches a contact on or off."""
+        self._check_number(number)
         with self._guard:
             check(_c.soa_grasp_switch(self._pointer, number, bool(on)), None, f"contact {number}")
+
+    def _check_number(self, number: int) -> None:
+        if number not in self.numbers:
+            raise InputError(f"there is no contact {number}; there are {self.numbers}")
 
     def __getitem__(self, number: int) -> Contact:
         struct = _c.soa_contact_def()

@@ -209,12 +209,13 @@ class Model(_core.Tree):
     @classmethod
     def build(cls, name: str, links: Iterable[Link], frames: Iterable[NamedFrame] = (), *,
               gravity: ArrayLike = (0.0, 0.0, -9.81), ideal: bool = False) -> Model:
-        """A model from links written in Python: `ModelDefinition(...).build()`; see soa.definitions.
+        """A model from links written in Python: `soa.ModelDefinition(...).build()`.
 
         >>> import soa
         >>> from soa.definitions import Link
         >>> rod = soa.Inertia.cylinder(1.0, radius=0.01, length=1.0, com=[0, 0, -0.5])
-        >>> soa.Model.build("pendulum", [Link("rod", "world", soa.Joint("revolute", [0, 1, 0]), inertia=rod)]).nv
+        >>> link = Link("rod", "world", soa.Joint("revolute", [0, 1, 0]), inertia=rod)
+        >>> soa.Model.build("pendulum", [link]).nv
         1
         """
         from .definitions import ModelDefinition
@@ -271,6 +272,8 @@ class Model(_core.Tree):
     def with_gravity(self, gravity: ArrayLike) -> Model:
         """The same model with another gravity, m/s^2."""
         g = vector("gravity", gravity, 3)
+        if g is None or not np.isfinite(g).all():
+            raise InputError(f"with_gravity: gravity is {g}, expected three finite numbers, m/s^2")
         pointer = POINTER(_c.soa_model)()
         check(_c.soa_model_with_gravity(self._pointer, numbers(g), byref(pointer)))
         return self._copy(pointer)
@@ -305,8 +308,12 @@ class Model(_core.Tree):
         """Mass of the moving bodies, kg."""
         return float(_c.soa_model_mass(self._pointer))
 
-    def body(self, number: int) -> Body:
-        """A body by number, 1 to `body_count`, parents first."""
+    def body(self, number: int | str) -> Body:
+        """A body by number, 1 to `body_count`, parents first, or by the name of its link or of another frame on it."""
+        if isinstance(number, str):
+            name, number = number, self.frame(number).body
+            if number == 0:
+                raise IndexError(f"frame '{name}' is fixed to the world, on no moving body")
         info = _c.soa_body_info()
         if _c.soa_model_body(self._pointer, number, byref(info)) != _c.SOA_OK:
             raise IndexError(f"body {number}: the model has bodies 1 to {self.body_count}")
@@ -332,6 +339,9 @@ class Model(_core.Tree):
         >>> soa.Model.open("puma560").joint("joint2").v
         slice(1, 2, None)
         """
+        if not isinstance(name, str):
+            raise TypeError(f"joint is given by a {type(name).__name__} ({name!r}), expected its name; Model.body(number) takes "
+                            "numbers")
         number = _c.soa_model_find_joint(self._pointer, name.encode())
         if number < 0:
             near = difflib.get_close_matches(name, self.joint_names, 1)
@@ -420,9 +430,9 @@ class Model(_core.Tree):
     def random(self, rng: np.random.Generator | int | None = None, n: int | None = None) -> Array:
         """Random configurations, for tests and first guesses.
 
-        Uniform within limits; angles without limits up to pi, lengths up to 1 m, and with one limit within twice that of
-        it; rotations of spherical and free joints uniform, too. Joints that mimic stay within their limits where their
-        leader can.
+        Uniform within limits; without limits angles up to pi, lengths up to 1 m; with one limit
+        within twice that of it. Rotations of spherical and free joints are uniform, too. Joints
+        that mimic stay within their limits where their leader can.
 
         rng: a generator, the seed of one, or None: another answer each time.
         n: None: one configuration, (nq,); else (n, nq).
@@ -444,13 +454,15 @@ class Model(_core.Tree):
 
     def joint_forces(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None,
                      wrenches: Sequence[Wrench] = ()) -> Array:
-        """What the parent exerts on each body through its joint: [moment; force] at the body's origin, body axes.
+        """What the parent exerts on each body through its joint: [moment; force].
+
+        They are in the body's axes, at its origin.
 
         q: configuration, (nq,) or (N, nq).
         v, a: speeds and accelerations of the joints, (nv,) or (N, nv); None: zero.
         wrenches: soa.Wrench objects on bodies, the same for all states.
-        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What `rnea` returns are the
-        parts of these along the joint axes, and rotors, friction and springs.
+        Returns N m, then N, (body_count, 6) or (N, body_count, 6), in the order of the bodies. What
+        `rnea` returns are the parts of these along the joint axes, and rotors, friction, springs.
         Cost: O(n).
 
         >>> import soa
@@ -459,6 +471,7 @@ class Model(_core.Tree):
         >>> bool(abs(held[5] - 9.81 * arm.total_mass) < 1e-9)
         True
         """
+        self._note_loops("joint_forces")
         if np.ndim(q) == 2:
             qs = np.asarray(q)
             shape = (len(qs), self.nv)
@@ -469,10 +482,12 @@ class Model(_core.Tree):
         array = wrench_array(self, wrenches)
         tau, forces = np.zeros(self.nv), np.zeros((self.body_count, 6))
         with self._work() as work:
-            check(_c.soa_rnea(self._pointer, work, numbers(qv), numbers(vv), numbers(av), array, len(wrenches),
-                              numbers(tau)), None, "joint_forces")
+            status = _c.soa_rnea(self._pointer, work, numbers(qv), numbers(vv), numbers(av), array,
+                                 len(wrenches), numbers(tau))
+            check(status, None, "joint_forces")
             for body, force in enumerate(forces, 1):
-                check(_c.soa_joint_force(self._pointer, work, body, numbers(force)), None, "joint_forces")
+                status = _c.soa_joint_force(self._pointer, work, body, numbers(force))
+                check(status, None, "joint_forces")
         return forces
 
     @overload
@@ -481,12 +496,15 @@ class Model(_core.Tree):
     @overload
     def generate_c(self, path: str | os.PathLike[str], prefix: str | None = None) -> None: ...
 
-    def generate_c(self, path: str | os.PathLike[str] | None = None, prefix: str | None = None) -> str | None:
-        """Self-contained C with the dynamics of this one model: returned as text, or written to a file.
+    def generate_c(self, path: str | os.PathLike[str] | None = None,
+                   prefix: str | None = None) -> str | None:
+        """Self-contained C with the dynamics of this one model, as text or written to a file.
 
         path: of the file, an older one is replaced; None: the text is returned.
-        prefix: beginning of the names of its functions: letters, digits and _; None: the name of the model.
-        A comment at its beginning says what it contains and how to compile it. At most 1,000 bodies.
+        prefix: beginning of the names of its functions: letters, digits and _; None: the name of
+            the model.
+        A comment at its beginning says what it contains and how to compile it. At most 1,000
+        bodies.
 
         >>> import soa
         >>> "int arm_fd(" in soa.Model.open("arm7").generate_c(prefix="arm")
@@ -494,6 +512,7 @@ class Model(_core.Tree):
         """
         from .files import generate_c
 
+        self._note_loops("generate_c")
         return generate_c(self, path, prefix)
 
     @property
@@ -522,11 +541,6 @@ class Model(_core.Tree):
         from ._view import view_model
 
         return view_model(self, q)
-
-    def _repr_html_(self) -> str:
-        from ._view import model_html
-
-        return model_html(self)
 
     def __repr__(self) -> str:
         return f"<soa.Model '{self.name}': {self.body_count} bodies, nq {self.nq}, nv {self.nv}>"

@@ -107,6 +107,9 @@ class _Samples:
     """The functions that C calls, and what they collect."""
 
     def __init__(self, nq: int, nv: int, torque: Torque | None, stop: Stop | None) -> None:
+        for name, function in (("torque", torque), ("stop", stop)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name} is a {type(function).__name__}, expected a function (t, q, v) or None")
         self.nq, self.nv, self.torque, self.stop = nq, nv, torque, stop
         self.carrier = Carrier()
         self.rows: dict[str, list[Any]] = {}
@@ -141,15 +144,21 @@ class _Samples:
         for name, value in given.items():
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"{name} is {value}, expected a number")
-            setattr(options, name, value)
+            try:
+                setattr(options, name, value)
+            except TypeError as fault:
+                raise TypeError(f"{name} is {value!r}: {fault}") from None
         if self.torque is not None:
             options.torque = _c.soa_sim_torque_fn(self.ask_torque)
         options.sample = type(options.sample)(self.keep)
 
     def columns(self, wanted: Sequence[str]) -> dict[str, Any]:
-        shape = {"q": (-1, self.nq), "v": (-1, self.nv)}
-        return {name: np.array(self.rows.get(name, []), dtype=np.float64).reshape(shape.get(name, (-1,)))
-                if name not in ("q", "v") or self.rows.get(name) else np.zeros((0, shape[name][1])) for name in wanted}
+        sizes = {"q": (self.nq,), "v": (self.nv,)}
+        found = {}
+        for name in wanted:
+            rows = self.rows.get(name, [])
+            found[name] = np.array(rows, dtype=np.float64).reshape(len(rows), *sizes.get(name, ()))
+        return found
 
 
 def _checked(name: str, given: Any, kind: type[Any], remedy: str) -> Any:
@@ -209,7 +218,7 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     if model.loop_count:
         raise ValueError(f"'{model.name}' has {model.loop_count} loops or other constraints, which simulate does not keep: use "
                          "simulate_closed(model.constraints, ...)")
-    qv, vv = vector("q", q, model.nq), vector("v", v, model.nv)
+    qv, vv = _states(q, v, model.nq, model.nv)
     samples = _Samples(model.nq, model.nv, torque, stop)
     options, result, report = _c.soa_sim_options_default(), _c.soa_sim_result(), new_report()
     samples.prepare(options, {"duration": duration, "sample_time": sample_time, "order": order, "max_steps": max_steps,
@@ -332,7 +341,8 @@ def _sizes(model: Any) -> tuple[int, int]:
 def _states(q: ArrayLike, v: ArrayLike | None, nq: int, nv: int) -> tuple[Array, Array | None]:
     """Copies, which C changes."""
     qv, vv = vector("q", q, nq), vector("v", v, nv)
-    assert qv is not None
+    if qv is None:
+        raise TypeError(f"q is None, expected a configuration, ({nq},)")
     return qv.copy(), None if vv is None else vv.copy()
 
 

@@ -439,13 +439,16 @@ class AnyIdentity:
 
 @dataclass(frozen=True)
 class PlanStep:
-    """One line of the recursions of a plan: `left` = `right`, for instance z(k) = z1(k) + sum psi(k,c) z(c).
+    """One line of the recursions of a plan: `left` = `right`, say z(k) = z1(k) + sum psi(k,c) z(c).
 
-    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, which come first.
-    way: of its sweep: "causal" from tips to base, "anticausal" from base to tips, "memoryless" no loop, dense.
+    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, which come
+        first.
+    way: of its sweep: "causal" from tips to base, "anticausal" from base to tips, "memoryless" no
+        loop, dense.
     runs: of the step itself: along the tree one way or the other, or "memoryless", at each body.
     space: that of the value.  recursion: whether it needs its own value at neighbouring bodies.
-    factor: the operator that is applied; "+" for a sum or a multiple.  remark: about the line, or empty.
+    factor: the operator that is applied; "+" for a sum or a multiple.
+    remark: about the line, or empty.
     """
 
     sweep: int
@@ -461,7 +464,7 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """How an expression is computed: its steps in order, and how many sweeps and recursions they make."""
+    """How an expression is computed: its steps in order, and how many sweeps and recursions."""
 
     sweep_count: int
     recursion_count: int
@@ -971,7 +974,8 @@ class Machine:
             plan = self._plan(expression)
             with carrier:
                 _c.soa_plan_visit_steps(plan, _c.soa_plan_step_fn(collect), None)
-            return Plan(_c.soa_plan_sweep_count(plan), _c.soa_plan_recursion_count(plan), tuple(steps))
+            sweeps, recursions = _c.soa_plan_sweep_count(plan), _c.soa_plan_recursion_count(plan)
+            return Plan(sweeps, recursions, tuple(steps))
 
     def _graph(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Any:
         from .model import _axes

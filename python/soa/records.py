@@ -475,29 +475,28 @@ class Record:
         figure: matplotlib.figure.Figure = pictures[-1].figure
         return figure
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Writes the run as one HTML file: the motion in 3-D, plots, summary, scenario. Returns the file's name.
+    @overload
+    def report(self, path: str | os.PathLike[str]) -> str: ...
 
-        path: default the journal's name with .html, in the current folder where the journal is a temporary file.
+    @overload
+    def report(self, path: None = None) -> object: ...
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> object:
+        """The run as one HTML page: the motion in 3-D, plots, summary, scenario.
+
+        path: None: shows the page, in a Jupyter notebook inline, elsewhere in the web browser; else writes it to this
+        file and returns the file's name.
         """
-        from ._view import write_report
+        from ._view import show, write_report
 
         if path is None:
-            name = os.path.splitext(self.path)[0] + ".html"
-            path = os.path.basename(name) if self._log.keep is not None else name
+            return show(self)
         write_report(self, path)
         return os.fspath(path)
 
     def view(self) -> object:
-        """Shows the report of the run: in a Jupyter notebook in the page, elsewhere in the web browser."""
-        from ._view import show
-
-        return show(self)
-
-    def _repr_html_(self) -> str:
-        from ._view import inline
-
-        return inline(self)
+        """Shows the report of the run: the same as `report()`."""
+        return self.report()
 
 
 def _reopened(path: str, since: float, until: float, summary: dict[str, Any] | None) -> Record:

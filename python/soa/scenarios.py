@@ -167,7 +167,10 @@ class Scenario:
             return self
         source = None if self._document is not None else _replace_lines(self.yaml, overrides)
         if source is not None:
-            return Scenario._parse(source, self.file, None)
+            try:
+                return Scenario._parse(source, self.file, None)
+            except FileError as fault:  # the values are at fault, not the file
+                raise InputError(fault.args[0], fault.status, fault.body, fault.line) from None
         _check_values(overrides, "")
         document = self.to_dict()
         _merge(document, json.loads(_json(overrides)))
@@ -220,7 +223,7 @@ class Scenario:
         scenario = self.with_values(**overrides)
         if seed is not None:
             scenario = scenario._copy()
-            scenario._struct.seed = seed
+            scenario._struct.seed = _seed(seed)
         if case is not None:
             scenario = scenario.case(case)
         end = _end(scenario.duration if until is None else until)
@@ -258,6 +261,12 @@ def _journal_name(record: str | os.PathLike[str] | None) -> tuple[str, object]:
         return os.fspath(record), None
     folder = Folder()
     return os.path.join(folder.name, "run.soalog"), folder
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= operator.index(seed) < 2**64:
+        raise InputError(f"seed is {seed}, expected a whole number from 0 to 2^64 - 1")
+    return operator.index(seed)
 
 
 def _end(until: float) -> float:
@@ -487,7 +496,7 @@ def _load_yaml(source: str) -> dict[str, Any]:
 
 
 # --- sweeps -----------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """The results of a sweep: a row for each case. `sweep["energy_error_rel"]` is a column.
 
@@ -502,6 +511,9 @@ class Sweep:
     faults: int
     warned: int
     stopped: bool
+
+    def __repr__(self) -> str:
+        return f"<soa.Sweep: {self.done} of {self.cases} cases, {self.faults} faults, {self.held} held, {self.warned} warned>"
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.columns:
@@ -561,7 +573,7 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
     if seed is not None:
         given = given._copy()
-        given._struct.seed = seed
+        given._struct.seed = _seed(seed)
     if table is None and resume:
         raise ValueError("resume needs the table of the sweep before")
     carrier = Carrier()

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
-from ._errors import InputError
+from ._errors import InputError, status_name
 from ._summary import number, summary_dict
 from ._tables import (
     Gap,
@@ -317,7 +317,15 @@ class World:
 
         Pulls and holds stay as they are now: `set_pulls` those of then, or none.
         """
-        check(_c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state)), None, "restore")
+        if not isinstance(state, bytes):
+            raise TypeError(f"state is a {type(state).__name__}, expected the bytes of World.save")
+        status = _c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state))
+        if status in (_c.SOA_E_FORMAT, _c.SOA_E_CHECKSUM):  # of bytes, not of a file
+            why = ("it is damaged" if status == _c.SOA_E_CHECKSUM else "it is of another scenario, other models, another "
+                   "seed or another version")
+            raise InputError(f"restore: the state ({len(state)} bytes) does not fit this world, whose states have "
+                             f"{_c.soa_world_state_size(self._pointer)}: {why}; nothing was changed", status_name(status))
+        check(status, None, "restore")
         count = c_int()
         _c.soa_world_warnings(self._pointer, byref(count))
         self._warned = min(self._warned, count.value)
@@ -326,7 +334,11 @@ class World:
         """Puts the world at (q, v), at its present time; None: at rest. Loops are closed from there."""
         qv, vv = vector("q", q, self.nq), vector("v", v, self.nv)
         report = new_report()
-        check(_c.soa_world_set_state(self._pointer, numbers(qv), numbers(vv), byref(report)), report, "set_state")
+        status = _c.soa_world_set_state(self._pointer, numbers(qv), numbers(vv), byref(report))
+        hint = "; World.model.normalise(q) makes it so" if status == _c.SOA_E_QUATERNION else ""
+        if hint:
+            raise InputError(f"set_state: {text(report.text) or text(_c.soa_status_text(status))}{hint}", "SOA_E_QUATERNION")
+        check(status, report, "set_state")
 
     def set_pulls(self, pulls: Sequence[Pull] = (), holds: Sequence[Hold] = ()) -> None:
         """Forces and springs that act in all coming ticks; they replace those there were. At most 16 of each.
@@ -334,6 +346,9 @@ class World:
         None given: lets go. They are not part of the state that `save` returns. Their work is the energy balance's
         `disturbance`.
         """
+        for what, given in (("pulls", pulls), ("holds", holds)):
+            if isinstance(given, Pull | Hold):
+                raise TypeError(f"{what} is a single {type(given).__name__}, expected a sequence: [{what[:-1]}]")
         for what, count in (("pulls", len(pulls)), ("holds", len(holds))):
             if count > _c.SOA_WORLD_PULLS:
                 raise InputError(f"set_pulls: there are {count} {what}, expected {_c.SOA_WORLD_PULLS} at most")
@@ -342,8 +357,8 @@ class World:
             _check_gains(f"pull {index}", pull)
             slot.body = self._pulled_body(index, pull.body)
             slot.stiffness, slot.damping, slot.most = pull.stiffness, pull.damping, pull.most
-            for name, given in (("at", pull.at), ("force", pull.force), ("to", pull.to)):
-                value = vector(f"{name} of pull {index}", given, 3)
+            for name, place in (("at", pull.at), ("force", pull.force), ("to", pull.to)):
+                value = vector(f"{name} of pull {index}", place, 3)
                 assert value is not None
                 if not np.isfinite(value).all():
                     raise InputError(f"{name} of pull {index} is {value}, expected finite numbers")
@@ -571,11 +586,6 @@ class World:
         from ._view import show, snapshot
 
         return show(snapshot(self))
-
-    def _repr_html_(self) -> str:
-        from ._view import inline, snapshot
-
-        return inline(snapshot(self))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a World cannot be pickled: make it there from its scenario, and send the bytes of World.save to "

@@ -92,8 +92,7 @@ static size_t layout(const soa_model *m, char *memory) {
         w->aligned_f.dof = dof_f;
         soai_work_align(w);
         soai_round_tables(m->nb, w->aligned.body, m->tv, w->aligned.dof,
-                          (soai_body_float *)w->aligned_f.body,
-                          (soai_dof_float *)w->aligned_f.dof);
+                          (soai_body_float *)w->aligned_f.body, (soai_dof_float *)w->aligned_f.dof);
         w->by_columns = soai_by_columns(m->nb, soai_bodies(m));
         /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays, 0xff, reals * sizeof(double));

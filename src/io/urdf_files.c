@@ -59,14 +59,15 @@ static char *package_at(soai_urdf_files *f, const char *place, size_t length, co
     char *folder = join(place, length, name, strlen(name)),
          *manifest = join(place, length, "package.xml", 11);
     char *root = NULL;
-    if (folder == NULL || manifest == NULL) {
-        f->no_memory = true;
-    } else if (exists(folder, true)) {
+    bool enough = folder != NULL && manifest != NULL;
+    if (enough && exists(folder, true)) {
         root = folder;
         folder = NULL;
-    } else if (manifest_names(manifest, name) && (root = soai_urdf_copy(place, length)) == NULL) {
-        f->no_memory = true;
+    } else if (enough && manifest_names(manifest, name)) {
+        root = soai_urdf_copy(place, length);
+        enough = root != NULL;
     }
+    if (!enough) f->no_memory = true;
     if (folder != NULL) xmlFree(folder);
     if (manifest != NULL) xmlFree(manifest);
     return root;

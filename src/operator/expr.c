@@ -205,14 +205,9 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
                 e->count > 1) {
                 if (count > 0 || i + 1 < e->count) continue; /* I x = x */
             }
-            int right;
-            if (e->kind == EXPR_SUM) {
-                right = from;
-            } else if (i + 1 < e->count && e->arg[i + 1]->to != ANY) {
+            int right = from;
+            if (e->kind == EXPR_PRODUCT && i + 1 < e->count && e->arg[i + 1]->to != ANY)
                 right = e->arg[i + 1]->to;
-            } else {
-                right = from;
-            }
             args[count++] = soai_settle(soai_hold(x), right, e->kind == EXPR_SUM ? to : left);
             left = x->from != ANY ? x->from : left;
         }

@@ -229,9 +229,10 @@ static soai_plot_box panel_box(const drawing *d, int index) {
     const soai_plot_sheet *sheet = d->sheet;
     const soai_plot_style *s = sheet->style;
     const double share = sheet->width / sheet->columns;
+    const int row = index / sheet->columns;
     return (soai_plot_box){share * (index % sheet->columns) + s->left,
-                           sheet->top + index / sheet->columns * (s->panel + s->gap),
-                           share - s->left - d->legend, s->panel};
+                           sheet->top + row * (s->panel + s->gap), share - s->left - d->legend,
+                           s->panel};
 }
 /* Nothing is below the panel: it has the labels of the x axis. */
 static int is_lowest(const soai_plot_sheet *sheet, int index) {

@@ -134,7 +134,7 @@ SOAI_INLINE int lanes_pack(const konst *from, long stride, int count, int states
         to[j] = x;
     }
     const real all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    return pack_all(all - all == 0);
+    return pack_all(all - all == 0); /* NOLINT(misc-redundant-expression): false for inf and NaN */
 }
 SOAI_INLINE void lanes_unpack(const real *from, int count, int states, konst *to, long stride) {
 #ifdef SOAI_BY_EIGHT

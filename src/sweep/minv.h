@@ -71,7 +71,7 @@ SOAI_SWEEP void minv_form(const view_table *k, kernel_work *w, real *M) {
     for (int i = 1; i <= k->nb; ++i) {
         const body_table *b = k->body + i;
         for (int c = 0; c < b->nv; ++c) {
-            const size_t col = (size_t)(b->iv + c);
+            const size_t col = (size_t)b->iv + (size_t)c;
             real G[6], x[6], a[6], unit[6], m[6];
             for (int j = 0; j < b->nv; ++j)
                 unit[j] = REAL(j == c);

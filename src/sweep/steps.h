@@ -723,6 +723,7 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     const real *sum = PASSED(w, b, i)->P;
     if (!b->child || OWN(b)) abi_set(b->M, own);
     if (!b->child) sum = own;
+/* NOLINTBEGIN(misc-redundant-expression): operands of P_AT are equal for some axes only */
 #define P_AT(e) ((OWN(b) & SOAI_P_AXIS) && P_ALONG((OWN(b) & SOAI_P_AXIS) - 1, e) ? own[e] : sum[e])
     const real *V = w->b[i].V, d = P_AT(ABI_A(ax)); /* D = H P H*                 R87 (38) */
     const real size = P_AT(ABI_A(XX)) + P_AT(ABI_A(YY)) + P_AT(ABI_A(ZZ));
@@ -768,6 +769,7 @@ SOAI_INLINE int level_filter(const view_table *k, kernel_work *w, const body_tab
     Q[l] = P_AT(ABI_A(l)) - P_AT(ABI_A(SYM(ax, l))) * g[l];
     Q[nl] = P_AT(ABI_A(nl)) - P_AT(ABI_A(SYM(ax, n))) * g[l];
 #undef P_AT
+    /* NOLINTEND(misc-redundant-expression) */
     z[n] += Q[n] * cn + Q[nl] * cl;
     z[l] += Q[nl] * cn + Q[l] * cl;
     SOAI_UNROLL

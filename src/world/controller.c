@@ -507,7 +507,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                                     def->damping_estimate};
     soa_status s = soai_world_model(w->scenario, &estimate, &c->model, &c->own_loops, report);
     if (s) return s;
-    c->numbers = calloc((size_t)(8 * w->nv + w->nq + 1), sizeof *c->numbers);
+    c->numbers = calloc(8 * (size_t)w->nv + (size_t)w->nq + 1, sizeof *c->numbers);
     if (!c->numbers) return SOA_E_MEMORY;
     double *at = c->numbers;
     c->path_q = at;

@@ -105,7 +105,7 @@ static double complex fastest(soa_world *w, int *at) {
 }
 
 /* |R(z)| for the method's table. */
-static double amplification(const ARKodeButcherTable table, double complex z) {
+static double amplification(ARKodeButcherTable table, double complex z) {
     enum { STAGES = 16 };
     double complex k[STAGES] = {0}, sum = 1;
     for (int i = 0; i < table->stages && i < STAGES; ++i) {
@@ -119,7 +119,7 @@ static double amplification(const ARKodeButcherTable table, double complex z) {
 }
 /* Growth of the steps over the run beyond that of the motion itself, as the logarithm of the
  * factor. */
-static double excess(const soa_world *w, const ARKodeButcherTable table, double complex fast,
+static double excess(const soa_world *w, ARKodeButcherTable table, double complex fast,
                      double step) {
     const double own = fmax(0, creal(fast)) * step;
     return (log(amplification(table, fast * step)) - own) * fmax(1, w->scenario->duration / step);

@@ -421,6 +421,16 @@ def test_outlives_its_graph() -> None:
     )
 
 
+@pytest.mark.parametrize("method", ["aba", "rnea", "joint_forces"])
+def test_loops_left_out_are_said(method: str) -> None:
+    model = four_bar().span().model
+    with pytest.warns(soa.LoopWarning, match=f"{method}: 'four-bar' has 1 loop"):
+        getattr(model, method)(model.neutral())
+    model = four_bar().span().model
+    with pytest.warns(soa.LoopWarning, match="generate_c"):
+        model.generate_c()
+
+
 def test_simulated_energy() -> None:
     """Without friction the energy stays."""
     graph = four_bar("D")

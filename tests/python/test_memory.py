@@ -94,7 +94,8 @@ def test_definitions_do_not_grow() -> None:
     for one, two in (("world", "a"), ("a", "b"), ("b", "c"), ("c", "world")):
         ring.add_joint(one + two, one, two, "revolute", soa.pose([0.2, 0, 0]))
     twice = soa.ModelDefinition("twice", robot.links * 2)
-    urdf = "<robot name='r'><link name='a'><visual><geometry><box size='1 1 1'/></geometry></visual></link></robot>"
+    box = "<visual><geometry><box size='1 1 1'/></geometry></visual>"
+    urdf = f"<robot name='r'><link name='a'>{box}</link></robot>"
 
     def make() -> None:
         robot.build().random(1, n=5)

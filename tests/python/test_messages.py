@@ -49,7 +49,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, "wrenches is a single soa.Wrench, expected a sequence", lambda: ARM.smoother(Q, wrenches=soa.Wrench("link7"))),  # type: ignore[arg-type]
     (ValueError, "a wrench has two dimensions, expected 6 numbers, the same for all states",
      lambda: ARM.rnea(np.zeros((2, 7)), wrenches=[soa.Wrench("link7", np.zeros((2, 6)))])),
-    (soa.InputError, "random: count is -1", lambda: ARM.random(count=-1)),
+    (soa.InputError, "random: n is -1", lambda: ARM.random(n=-1)),
     # operational space, inverse kinematics
     (soa.InputError, "operational_space: damping is -1, expected 0 or more",
      lambda: ARM.operational_space(Q, None, "link7", damping=-1)),
@@ -91,11 +91,35 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (TypeError, "is a Model, expected Grasp: soa.Grasp(model)", lambda: soa.simulate_grasp(ARM, Q)),
     (TypeError, "is a str, expected Constraints", lambda: soa.simulate_closed("arm7", Q)),
     (TypeError, "is a str, expected a Model", lambda: soa.simulate("arm7", Q)),  # type: ignore[arg-type]
+    (TypeError, "torque is a ndarray, expected a function", lambda: soa.simulate(ARM, Q, torque=np.zeros(7))),  # type: ignore[arg-type]
+    (TypeError, "torque returned a str ('x'), expected 7 numbers", lambda: soa.simulate(ARM, Q, torque=lambda t, q, v: "x")),
+    (TypeError, "duration is '1': ", lambda: soa.simulate(ARM, Q, duration="1")),  # type: ignore[arg-type]
+    (TypeError, "q is None, expected a configuration, (7,)", lambda: soa.simulate(ARM, None)),  # type: ignore[arg-type]
+    # models and grasps
+    (soa.InputError, "integrate: dt is nan: all numbers must be finite", lambda: ARM.integrate(Q, Q, dt=np.nan)),
+    (soa.InputError, "with_gravity: gravity is [ 0.  0. nan]", lambda: ARM.with_gravity([0, 0, np.nan])),
+    (TypeError, "joint is given by a int (3), expected its name", lambda: ARM.joint(3)),  # type: ignore[arg-type]
+    (IndexError, "frame 'world' is fixed to the world", lambda: ARM.body("world")),
+    (soa.InputError, "the model has no frame 'link9'", lambda: ARM.body("link9")),
+    (soa.InputError, "there is no contact 5; there are []", lambda: soa.Grasp(ARM).remove(5)),
+    (soa.InputError, "there is no contact 5; there are []", lambda: soa.Grasp(ARM).switch(5, True)),
+    (soa.InputError, "both shapes are planes",
+     lambda: soa.collision.distance(soa.collision.Shape.plane(), None, soa.collision.Shape.plane())),
+    # states and seeds
+    (soa.InputError, "World.model.normalise(q) makes it so", lambda: SLOPE.world().set_state(np.zeros(21))),
+    (soa.InputError, "restore: the state (3 bytes) does not fit this world", lambda: SLOPE.world().restore(b"abc")),
+    (TypeError, "state is a str, expected the bytes of World.save", lambda: SLOPE.world().restore("abc")),  # type: ignore[arg-type]
+    (TypeError, "pulls is a single Pull, expected a sequence: [pull]",
+     lambda: SLOPE.world().set_pulls(soa.Pull(1))),  # type: ignore[arg-type]
+    (soa.InputError, "seed is -1, expected a whole number from 0 to 2^64 - 1", lambda: SLOPE.run(seed=-1)),
+    (soa.InputError, "seed is -1, expected a whole number", lambda: SLOPE.sweep(1, seed=-1)),
+    (soa.FileError, "the folder /no/such does not exist", lambda: SLOPE.run(until=0.01).report("/no/such/x.html")),
     # scenarios of dicts
     (soa.InputError, "duration is nan: all numbers must be finite", lambda: made(duration=float("nan"))),
     (soa.InputError, "parts[0].body.mass is inf: all", lambda: made(parts=[{"name": "b", "body": {"mass": np.float64("inf")}}])),
     (soa.InputError, "gravity[1] is nan: all", lambda: made(gravity=np.array([0, np.nan, 0]))),
     (soa.InputError, "gravity[1] is nan: all", lambda: SLOPE.with_values(gravity=[0.0, np.nan, 0.0])),
+    (soa.InputError, "duration: expected a number, found 'long'", lambda: SLOPE.with_values(duration="long")),
     (soa.InputError, "duration: expected a number, found 'long'; line 3", lambda: made(duration="long")),
     (soa.InputError, "parts: expected a list, found '3'", lambda: made(parts=3)),
     (soa.InputError, "did you mean 'duration'?", lambda: made(durtion=1)),
@@ -320,6 +344,15 @@ def test_random_configurations() -> None:
     assert ARM.random(np.random.default_rng(3), 0).shape == (0, 7)
     dog = soa.Model.open("quadruped")
     np.testing.assert_allclose(np.linalg.norm(dog.random(np.random.default_rng(3), 20)[:, 3:7], axis=1), 1, atol=1e-12)
+
+
+def test_bodies_by_name() -> None:
+    assert ARM.body("link3").number == ARM.body(3).number == 3
+
+
+def test_a_machine_without_joints_does_not_move() -> None:
+    model = soa.Model.from_urdf("<robot name='r'><link name='a'/></robot>")
+    assert soa.simulate(model, [], duration=0.1).q.shape == (21, 0)
 
 
 def test_motions_are_printed_short() -> None:

@@ -276,6 +276,11 @@ def test_memory_and_threads():
     gc.collect()
 
 
+def shows(line, step):
+    left, _, right = line.partition("=")
+    return left.strip() == step.left and step.right in right and step.remark in right
+
+
 @pytest.mark.parametrize("name", sorted(soa.operators.forms()))
 def test_plan_is_what_explain_prints(name):
     arm = soa.Model.open("arm7")
@@ -287,14 +292,20 @@ def test_plan_is_what_explain_prints(name):
             expression.plan(arm)
         return
     plan = expression.plan(arm)
-    sweeps = 1 if " sweep," in text.splitlines()[0] else plan.sweep_count
-    assert text.startswith(f"{sweeps} sweep") and f", {plan.recursion_count} recursion" in text.splitlines()[0]
+    lines = text.splitlines()
+    assert lines[0].startswith(f"{plan.sweep_count} sweep")
+    assert f", {plan.recursion_count} recursion" in lines[0]
     assert max(step.sweep for step in plan.steps) == plan.sweep_count
     assert sum(step.recursion for step in plan.steps if step.sweep > 0) == plan.recursion_count
     at = 0
     for step in plan.steps:
-        line = next(i for i, printed in enumerate(text.splitlines()[at:], at)
-                    if printed.split("=")[0].strip() == step.left and step.right in printed and step.remark in printed)
+        line = next(i for i in range(at, len(lines)) if shows(lines[i], step))
         at = line + 1 if step.sweep > 0 else at
+    letters = {"e": "joint", "z": "link", "y": "edge", "t": "tip"}
     for step in plan.steps:
-        assert step.space in soa.operators.SPACES and step.factor
+        if step.sweep > 0 and step.left[0] in letters:
+            assert step.space == letters[step.left[0]]
+        if step.recursion:
+            assert step.runs == step.way
+        if step.factor in ("H", "H'", "M", "D", "inv(D)", "G", "G'"):
+            assert step.runs == "memoryless"

@@ -243,7 +243,7 @@ def test_views(record: Record, monkeypatch: pytest.MonkeyPatch, tmp_path: pathli
     assert opened == [f"file://{path}" for path in paths]
     for path in paths:
         assert isinstance(path, str) and "<html" in pathlib.Path(path).read_text().lower()
-    assert record._repr_html_().startswith("<iframe srcdoc=")
+    assert not hasattr(record, "_repr_html_")           # a page of megabytes only when it is asked for
     now = _view.snapshot(world)
     assert now.t.tolist() == [world.t]
     assert now["q.smooth.root.x"][0] == world.signals["q.smooth.root.x"]
@@ -258,7 +258,8 @@ def test_view_in_a_notebook(record: Record, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        shown = record.view()
+        shown = record.report()
+        assert isinstance(record.view(), _view.Page)
     assert isinstance(shown, _view.Page) and shown._repr_html_().startswith("<iframe srcdoc=")
     assert len(repr(shown)) < 100
 

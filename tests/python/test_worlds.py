@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 import pickle
+import subprocess
 import warnings
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ import soa
 import soa.collision
 
 Array = np.ndarray[Any, Any]
+ROOT = Path(__file__).parents[2]
+PROGRAM = os.environ.get("SOA_PROGRAM", str(ROOT / "build" / "soa"))
 LAB = {"name": "lab", "duration": 1, "control": {"rate": 500}, "recording": {"rate": 100},
        "parts": [{"name": "arm", "model": "arm7", "limits": False}]}
 MASSES = """<robot name="r"><link name="a"/><link name="b"><inertial><mass value="2"/>
@@ -180,6 +184,16 @@ def test_runs_with_a_controller_resume_with_it(tmp_path: Path) -> None:
     assert free.samples > 1
     with pytest.raises(soa.InputError, match="the run had no controller"):
         soa.resume(tmp_path / "free.soalog", controller=damped)
+
+
+@pytest.mark.skipif(not os.access(PROGRAM, os.X_OK), reason=f"the program {PROGRAM} is not there: set SOA_PROGRAM")
+def test_the_program_does_not_resume_a_run_with_a_controller(tmp_path: Path) -> None:
+    path = tmp_path / "part.soalog"
+    soa.Scenario.from_dict(LAB).run(path, controller=damped, until=0.5)
+    before = path.read_bytes()
+    done = subprocess.run([PROGRAM, "sim", "--resume", str(path)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode != 0 and "its torques came from a function of the program that ran it" in done.stderr
+    assert path.read_bytes() == before
 
 
 def test_warnings_of_worlds_are_said_once() -> None:

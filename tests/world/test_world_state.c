@@ -274,6 +274,51 @@ static void own_controller(void **unused) {
     soa_scenario_free(&scenario);
 }
 
+/* The journal of a run says whether a function of the caller gave the torques, and it goes on to the
+ * same samples where the function is given again. */
+static void own_controller_resumes(void **unused) {
+    (void)unused;
+    static const char path[] = "own-controller.soalog";
+    soa_scenario scenario;
+    soa_scenario again;
+    soa_world *world;
+    soa_journal *journal;
+    soa_report report;
+    caller c = {.torque = 0.25, .bad_at = -1};
+    for (int external = 0; external < 2; ++external) {
+        double end[2];
+        parse(rod, &scenario);
+        scenario.control.external = external != 0;
+        for (int whole = 0; whole < 2; ++whole) {
+            soa_log *log;
+            world = make(&scenario);
+            if (external) OK(soa_world_set_torque(world, give, &c));
+            OK(soa_world_create_journal(world, path, &journal, &report));
+            OK(soa_world_run(world, journal, &(soa_run_options){.until = whole ? 1 : 0.5},
+                             &report));
+            OK(soa_journal_close(journal, &report));
+            end[whole] = soa_world_q(world)[0];
+            soa_world_free(world);
+            OK(soa_log_open(path, &log, &report));
+            OK(soa_scenario_from_log(log, path, &again, &report));
+            assert_int_equal(again.control.external, external);
+            soa_scenario_free(&again);
+            soa_log_close(log);
+            if (whole) continue;
+            OK(soa_world_resume(path, &again, &world, &journal, &report));
+            if (external) OK(soa_world_set_torque(world, give, &c));
+            OK(soa_world_run(world, journal, NULL, &report));
+            OK(soa_journal_close(journal, &report));
+            end[0] = soa_world_q(world)[0];
+            soa_world_free(world);
+            soa_scenario_free(&again);
+        }
+        assert_true(end[0] == end[1] && (end[0] != 0) == external);
+        soa_scenario_free(&scenario);
+    }
+    assert_int_equal(remove(path), 0);
+}
+
 /* --- sensors ---------------------------------------------------------------------------------- */
 enum { MOST = 20000 };
 typedef struct seen {
@@ -647,12 +692,17 @@ static void bad_scenes(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tick_resumes), cmocka_unit_test(others_are_refused),
-        cmocka_unit_test(damaged_states),     cmocka_unit_test(own_controller),
-        cmocka_unit_test(noise_is_normal),    cmocka_unit_test(delay_is_exact),
-        cmocka_unit_test(inertial_unit),      cmocka_unit_test(touch_and_wrist),
-        cmocka_unit_test(fingers_and_ends),   cmocka_unit_test(ratios),
-        cmocka_unit_test(bad_scenes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_tick_resumes),
+                                       cmocka_unit_test(others_are_refused),
+                                       cmocka_unit_test(damaged_states),
+                                       cmocka_unit_test(own_controller),
+                                       cmocka_unit_test(own_controller_resumes),
+                                       cmocka_unit_test(noise_is_normal),
+                                       cmocka_unit_test(delay_is_exact),
+                                       cmocka_unit_test(inertial_unit),
+                                       cmocka_unit_test(touch_and_wrist),
+                                       cmocka_unit_test(fingers_and_ends),
+                                       cmocka_unit_test(ratios),
+                                       cmocka_unit_test(bad_scenes)};
     return cmocka_run_group_tests_name("world_state", tests, NULL, NULL);
 }

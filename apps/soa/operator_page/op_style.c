@@ -33,9 +33,8 @@ const char *const op_style[] = {
     "}\n",
     "*{box-sizing:border-box}\n",
     "html{background:var(--page);color:var(--ink)}\n",
-    "body{margin:0 auto;max-width:1200px;padding:20px 24px 60px;font:15px/1.5 system-ui,"
-    "\"Segoe UI\","
-    "  \"DejaVu Sans\",sans-serif}\n",
+    ("body{margin:0 auto;max-width:1200px;padding:20px 24px 60px;"
+     "font:15px/1.5 system-ui,\"Segoe UI\",\"DejaVu Sans\",sans-serif}\n"),
     "h1{font-size:23px;margin:4px 0 2px;overflow-wrap:anywhere}\n",
     "h2{font-size:18px;margin:34px 0 8px;padding-top:10px;border-top:1px solid var(--line)}\n",
     "h3{font-size:15px;margin:18px 0 6px}\n",
