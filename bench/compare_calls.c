@@ -1027,7 +1027,6 @@ static soa_status grasp_distribute(machine *m, int k) {
 #if SOA_COMPARE_GENERATED
 typedef struct generated {
     const char *model;
-    int nv;
     int (*fd)(const double *q, const double *v, const double *tau, double *qdd);
     int (*id)(const double *q, const double *v, const double *a, double *tau);
     int (*mass)(const double *q, double *M);
@@ -1045,13 +1044,12 @@ typedef struct generated {
 DECLARE(arm7)
 DECLARE(quadruped)
 DECLARE(humanoid)
-#define ROW(m, nv) \
-    { #m, nv, m##_fd, m##_id, m##_mass, m##_fd_batch, m##_id_batch, m##_mass_batch }
-static const generated generated_code[] = {ROW(arm7, 7), ROW(quadruped, 18), ROW(humanoid, 33)};
+#define ROW(m) \
+    { #m, m##_fd, m##_id, m##_mass, m##_fd_batch, m##_id_batch, m##_mass_batch }
+static const generated generated_code[] = {ROW(arm7), ROW(quadruped), ROW(humanoid)};
 static const generated *generated_of(const machine *m) {
     for (size_t i = 0; i < sizeof generated_code / sizeof *generated_code; ++i)
-        if (strcmp(soa_model_name(m->model), generated_code[i].model) == 0 &&
-            m->nv == generated_code[i].nv)
+        if (strcmp(soa_model_name(m->model), generated_code[i].model) == 0)
             return &generated_code[i];
     return NULL;
 }
