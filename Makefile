@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view python test bench bench-python counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
+.PHONY: all demo view python test bench bench-python compare counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -39,6 +39,10 @@ bench: ## install the peers and measure against them: build/bench.json, build/be
 	@scripts/peers.sh
 	@$(call configure,-DSOA_BENCH=ON)
 	@$(build) --target bench
+
+compare: ## answers and times of every public call against those of AGAINST=COMMIT; TASK=count: instructions
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@scripts/compare.py --against $(or $(AGAINST),HEAD) --task $(or $(TASK),time) $(COMPARE_ARGS)
 
 bench-python: ## time calls through Python against C, Pinocchio and MuJoCo in ROUNDS (101): rows added to build/bench.json
 	@scripts/setup.sh build bench python

@@ -35,11 +35,8 @@ const char *soa_instruction_set(void) {
 }
 
 void soai_work_align(soa_work *w) {
-    soai_body_double *body = (soai_body_double *)w->aligned.body;
-    soai_dof_double *dof = (soai_dof_double *)w->aligned.dof;
-    soai_level(&w->view, body, dof, w->frames);
-    soai_round_tables(w->view.nb, body, w->view.nv, dof, (soai_body_float *)w->aligned_f.body,
-                      (soai_dof_float *)w->aligned_f.dof);
+    soai_level(&w->view, (soai_body_double *)w->aligned.body, (soai_dof_double *)w->aligned.dof,
+               w->frames);
 }
 
 static size_t layout(const soa_model *m, char *memory) {
@@ -94,6 +91,8 @@ static size_t layout(const soa_model *m, char *memory) {
         w->aligned_f.body = body_f;
         w->aligned_f.dof = dof_f;
         soai_work_align(w);
+        soai_round_tables(m->nb, w->aligned.body, m->tv, w->aligned.dof,
+                          (soai_body_float *)w->aligned_f.body, (soai_dof_float *)w->aligned_f.dof);
         w->by_columns = soai_by_columns(m->nb, soai_bodies(m));
         /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays, 0xff, reals * sizeof(double));

@@ -73,7 +73,7 @@ static inline int soai_work_articulate(soa_work *w, const double *q) {
 }
 
 /* Makes the aligned tables again after the model's have changed (src/kinematics/jacobian_products.c
- * changes those of its own model). */
+ * changes those of its own model), those in double precision alone. */
 void soai_work_align(soa_work *w);
 
 /* A wrench on a body, at the body's origin and in its axes: into the frame chosen for the body, and
@@ -97,11 +97,12 @@ static inline void soai_wrench_from_chosen(const soai_frame *frame, const double
     rot_mul(frame->axes, n, out);
     rot_mul(frame->axes, f, out + 3);
 }
-/* The same for the wrenches of all bodies, in place; NULL stays NULL. */
+/* The same for the wrenches of all bodies, in place; NULL stays NULL.  Most bodies have none. */
 static inline const double *soai_wrenches_to_chosen(const soa_work *w, double *fext) {
     for (int i = 1; fext && i <= w->aligned.nb; ++i) {
         double *f = fext + 6 * (i - 1);
-        soai_wrench_to_chosen(w->frames + i, f, f);
+        if (f[0] != 0 || f[1] != 0 || f[2] != 0 || f[3] != 0 || f[4] != 0 || f[5] != 0)
+            soai_wrench_to_chosen(w->frames + i, f, f);
     }
     return fext;
 }

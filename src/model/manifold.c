@@ -99,7 +99,8 @@ soa_status soa_q_integrate(const soa_model *m, const double *q, const double *v,
         const double *x = q + e->user_q, *u = v + e->user_v;
         double *y = q_next + e->user_q;
         if (type != SOA_SPHERICAL && type != SOA_FREE) {
-            for (int c = 0; c < soai_nv_of(type); ++c)
+            const int nv = soai_nv_of(type);
+            for (int c = 0; c < nv; ++c)
                 y[c] = x[c] + dt * u[c];
             continue;
         }
@@ -138,7 +139,8 @@ soa_status soa_q_difference(const soa_model *m, const double *q0, const double *
         const double *x = q0 + e->user_q, *y = q1 + e->user_q;
         double *u = v + e->user_v;
         if (type != SOA_SPHERICAL && type != SOA_FREE) {
-            for (int c = 0; c < soai_nv_of(type); ++c)
+            const int nv = soai_nv_of(type);
+            for (int c = 0; c < nv; ++c)
                 u[c] = y[c] - x[c];
             continue;
         }
@@ -171,7 +173,8 @@ soa_status soa_q_rate(const soa_model *m, const double *q, const double *v, doub
         const double *x = q + e->user_q, *u = v + e->user_v;
         double *y = q_rate + e->user_q;
         if (type != SOA_SPHERICAL && type != SOA_FREE) {
-            for (int c = 0; c < soai_nv_of(type); ++c)
+            const int nv = soai_nv_of(type);
+            for (int c = 0; c < nv; ++c)
                 y[c] = u[c];
             continue;
         }

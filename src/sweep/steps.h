@@ -433,12 +433,25 @@ SOAI_INLINE void block_solve_inline(int n, const real *D, real *x) {
         }
     }
 }
-/* For an n that the compiler does not know one copy serves all, out of line. */
+/* For an n that the compiler does not know one copy serves all, out of line.  Joints have 1, 2, 3
+ * or 6 degrees of freedom; the loops over all six with questions inside take several times as
+ * long. */
 static __attribute__((noinline, unused)) int block_factor_any(int n, real *D, const real *size) {
-    return block_factor_inline(n, D, size);
+    if (n == 1) return block_factor_inline(1, D, size);
+    if (n == 2) return block_factor_inline(2, D, size);
+    if (n == 3) return block_factor_inline(3, D, size);
+    return block_factor_inline(6, D, size);
 }
 static __attribute__((noinline, unused)) void block_solve_any(int n, const real *D, real *x) {
-    block_solve_inline(n, D, x);
+    if (n == 1) {
+        block_solve_inline(1, D, x);
+    } else if (n == 2) {
+        block_solve_inline(2, D, x);
+    } else if (n == 3) {
+        block_solve_inline(3, D, x);
+    } else {
+        block_solve_inline(6, D, x);
+    }
 }
 SOAI_INLINE int block_factor(int n, real *D, const real *size) {
     return __builtin_constant_p(n) ? block_factor_inline(n, D, size) : block_factor_any(n, D, size);
