@@ -171,6 +171,8 @@ typedef enum soa_action_kind {
     SOA_ACT_BASE_HOLD, /* the attitude of a floating base, held by the momentum of the joints */
     /* several hands move one object; internal forces are regulated, the load is shared */
     SOA_ACT_COORDINATION,
+    /* Torques of the caller's function, soa_world_set_torque; a joint law without a goal */
+    SOA_ACT_EXTERNAL,
     SOA_ACT_KIND_COUNT
 } soa_action_kind;
 
@@ -179,8 +181,8 @@ typedef enum soa_action_kind {
 typedef struct soa_action {
     const char *name; /* NULL: the name of its law */
     soa_action_kind kind;
-    const char *part; /* joint laws: the machine whose joints are moved */
-    /* Joint laws, frame laws, BASE_HOLD: only the joints that `joints` chooses; 0: all */
+    const char *part; /* joint laws, EXTERNAL: the machine whose joints are moved */
+    /* Joint laws, frame laws, BASE_HOLD, EXTERNAL: only the joints that `joints` chooses; 0: all */
     int joint_count;
     const soa_joint_choice *joints;
     int position_count;
@@ -211,6 +213,8 @@ typedef struct soa_action {
     double follow_stiffness[2];
     double follow_damping[2];
     double share; /* part of the load that the first hand bears, 0 to 1; default 0.5 */
+    int frame_count;           /* EXTERNAL: number of frames that get wrist sensors */
+    const char *const *frames; /* their names */
     soa_mark mark;
 } soa_action;
 
@@ -265,7 +269,9 @@ typedef struct soa_scene_control {
     double inertia_estimate;
     double damping_estimate;
     soa_sensor_set sensors;
-    bool external;   /* only in C: torques from soa_world_set_torque, at `rate`; then no phases */
+    /* Only in C: torques from soa_world_set_torque, at `rate`.  With phases, at least one must have
+     * an action of SOA_ACT_EXTERNAL; such a scenario needs no flag, and has the same run with it. */
+    bool external;
     int phase_count; /* 0: no control; the first phase is the start */
     const soa_phase *phases;
 } soa_scene_control;
@@ -414,6 +420,9 @@ SOA_API soa_status soa_scenario_vary(const soa_scenario *scenario, uint64_t case
                                      soa_scenario *varied, double *values, soa_report *report);
 /* The random number for these three, uniform in [0, 1). */
 SOA_API double soa_scenario_uniform(uint64_t seed, uint64_t case_number, uint64_t number);
+/* Finds the first action whose torques come from a function of the caller (SOA_ACT_EXTERNAL): the
+ * numbers of its phase and of the action in it (may be NULL).  false: no phase has one. */
+SOA_API bool soa_scenario_find_external(const soa_scenario *scenario, int *phase, int *action);
 
 #ifdef __cplusplus
 }

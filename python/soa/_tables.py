@@ -186,6 +186,7 @@ LAWS = (
     "hybrid",
     "base-hold",
     "coordination",
+    "external",
 )
 JOINT_LAWS = LAWS[:4]
 _CONTACT_LAWS = ("paper", "safe", "hunt-crossley", "linear")

@@ -100,6 +100,19 @@ void soa_scenario_free(soa_scenario *scenario) {
     memset(scenario, 0, sizeof *scenario);
 }
 
+bool soa_scenario_find_external(const soa_scenario *scenario, int *phase, int *action) {
+    if (!scenario) return false;
+    const soa_scene_control *control = &scenario->control;
+    for (int p = 0; p < control->phase_count; ++p)
+        for (int a = 0; a < control->phases[p].action_count; ++a) {
+            if (control->phases[p].actions[a].kind != SOA_ACT_EXTERNAL) continue;
+            if (phase) *phase = p;
+            if (action) *action = a;
+            return true;
+        }
+    return false;
+}
+
 /* --- quantities that a sweep may vary --------------------------------------------------------- */
 typedef struct quantity {
     const char *name;

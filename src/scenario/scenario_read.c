@@ -933,7 +933,7 @@ static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, i
 /* --- control ---------------------------------------------------------------------------------- */
 static const char *const law_names[] = {
     "joint-pd",  "inverse-dynamics", "passivity", "decoupled",    "operational",
-    "impedance", "hybrid",           "base-hold", "coordination", NULL};
+    "impedance", "hybrid",           "base-hold", "coordination", "external", NULL};
 _Static_assert(sizeof law_names / sizeof *law_names == SOA_ACT_KIND_COUNT + 1,
                "a name for each law");
 enum {
@@ -943,14 +943,17 @@ enum {
     HYBRID = 1 << SOA_ACT_HYBRID,
     IMPEDANCE = 1 << SOA_ACT_IMPEDANCE,
     BASE = 1 << SOA_ACT_BASE_HOLD,
-    TOGETHER = 1 << SOA_ACT_COORDINATION
+    TOGETHER = 1 << SOA_ACT_COORDINATION,
+    EXTERNAL = 1 << SOA_ACT_EXTERNAL,
+    WITH_GOAL = JOINTS | FRAMES | BASE | TOGETHER
 };
 #define AT(member) offsetof(soa_action, member)
 static const soai_field action_fields[] = {
     {.key = "law", .kind = SOAI_F_WORD, .offset = AT(kind), .words = law_names},
     {.key = "name", .kind = SOAI_F_NAME, .offset = AT(name)},
-    {.key = "part", .kind = SOAI_F_PART, .offset = AT(part), .only = JOINTS | BASE},
-    OTHER_ONLY("joints", JOINTS | FRAMES | BASE),
+    {.key = "part", .kind = SOAI_F_PART, .offset = AT(part), .only = JOINTS | BASE | EXTERNAL},
+    OTHER_ONLY("joints", JOINTS | FRAMES | BASE | EXTERNAL),
+    OTHER_ONLY("frames", EXTERNAL),
     {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = FRAMES},
     {.key = "object", .kind = SOAI_F_FRAME, .offset = AT(frame), .only = TOGETHER},
     OTHER_ONLY("hands", TOGETHER),
@@ -958,12 +961,13 @@ static const soai_field action_fields[] = {
      .kind = SOAI_F_FRAME,
      .offset = AT(relative_to),
      .only = FRAMES | BASE | TOGETHER},
-    OTHER("goal"),
+    OTHER_ONLY("goal", WITH_GOAL),
     {.key = "time",
      .kind = SOAI_F_NUMBER,
      .offset = AT(time),
      .units = SOAI_TIME,
-     .range = SOAI_NOT_NEGATIVE},
+     .range = SOAI_NOT_NEGATIVE,
+     .only = WITH_GOAL},
     {.key = "stiffness",
      .kind = SOAI_F_ONE,
      .offset = AT(stiffness),
@@ -1051,25 +1055,38 @@ static bool read_force_rows(soai_reader *r, const soai_node *node, unsigned *row
     return true;
 }
 
-static bool read_hands(soai_reader *r, const soai_node *node, soa_action *a) {
-    if (!soai_is_list(r, node, "hands", 0)) return false;
+enum { ACTION_FRAMES_MOST = 64 };
+/* Reads a list of `least` to ACTION_FRAMES_MOST different frames. */
+static bool read_different_frames(soai_reader *r, const soai_node *node, const char *what,
+                                  int least, int *count, const char *const **frames) {
+    if (!soai_is_list(r, node, what, 0)) return false;
     int n = node->type == SOAI_LIST ? node->count : 0;
-    if (n < 2 || n > 64) {
+    if (n < least || n > ACTION_FRAMES_MOST) {
         char shown[SOAI_SHOWN];
         return soai_say(r, SOA_E_FORMAT, node->mark,
-                        "hands: expected a list of 2 to 64 frames, found %s",
-                        soai_found(node, shown));
+                        "%s: expected a list of %d to %d frames, found %s", what, least,
+                        ACTION_FRAMES_MOST, soai_found(node, shown));
     }
-    const char **hands = soai_arena_take(&r->data, (size_t)n, sizeof *hands);
-    if (!hands) return soai_no_memory(r);
-    if (!read_frames(r, node, "hands", n, hands)) return false;
+    const char **found = soai_arena_take(&r->data, (size_t)n, sizeof *found);
+    if (!found) return soai_no_memory(r);
+    if (!read_frames(r, node, what, n, found)) return false;
     for (int i = 0; i < n; ++i)
         for (int k = 0; k < i; ++k)
-            if (strcmp(hands[i], hands[k]) == 0)
-                return soai_say(r, SOA_E_NAME, node->items[i]->mark, "hands: '%.60s' stands twice",
-                                hands[i]);
-    a->hands = hands;
-    a->hand_count = n;
+            if (strcmp(found[i], found[k]) == 0)
+                return soai_say(r, SOA_E_NAME, node->items[i]->mark, "%s: '%.60s' stands twice",
+                                what, found[i]);
+    *frames = found;
+    *count = n;
+    return true;
+}
+
+/* Frames of an external action: each gets a wrist sensor, which the world cannot have. */
+static bool read_sensed_frames(soai_reader *r, const soai_node *node, soa_action *a) {
+    if (!read_different_frames(r, node, "frames", 1, &a->frame_count, &a->frames)) return false;
+    for (int i = 0; i < a->frame_count; ++i)
+        if (strcmp(a->frames[i], "world") == 0)
+            return soai_say(r, SOA_E_NAME, node->items[i]->mark,
+                            "frames: the world has no wrist sensor");
     return true;
 }
 
@@ -1091,7 +1108,7 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
     if (!soai_fields(r, node, what, action_fields, variant, a)) return false;
     if (!a->name) a->name = law_names[law];
     const char *subject;
-    if (variant & (JOINTS | BASE)) {
+    if (variant & (JOINTS | BASE | EXTERNAL)) {
         subject = "part";
     } else if (variant & FRAMES) {
         subject = "frame";
@@ -1125,8 +1142,11 @@ static bool read_action(soai_reader *r, const soai_node *node, void *one, int nu
         return soai_needed(r, node, what, "force_rows", ", the directions under force control") &&
                read_force_rows(r, soai_get(node, "force_rows"), &a->force_rows);
     if (variant & TOGETHER)
-        return soai_needed(r, node, what, "hands", "") && read_hands(r, soai_get(node, "hands"), a);
-    return true;
+        return soai_needed(r, node, what, "hands", "") &&
+               read_different_frames(r, soai_get(node, "hands"), "hands", 2, &a->hand_count,
+                                     &a->hands);
+    const soai_node *frames = soai_get(node, "frames");
+    return !frames || read_sensed_frames(r, frames, a);
 }
 
 /* --- transitions ------------------------------------------------------------------------------ */
@@ -1180,6 +1200,12 @@ static bool read_signal(soai_reader *r, const soai_node *node, const soa_phase *
     for (int i = 0; i < count; ++i) {
         const char *other = signals[k].of_action ? phase->actions[i].name : r->groups[i];
         if (strcmp(other, dot + 1) != 0) continue;
+        if (signals[k].of_action && (1u << phase->actions[i].kind & EXTERNAL))
+            return soai_say(r, SOA_E_NAME, node->mark,
+                            "signal: %s: action '%.40s' of law 'external' has no goal, and so no "
+                            "error; take phase_time, touching., force., distance. or slip.GROUP, "
+                            "or the error of another action",
+                            soai_found(node, shown), other);
         if (signals[k].of_action && (1u << phase->actions[i].kind & JOINTS))
             *units = strstr(name, "rate") ? SOAI_TURN | SOAI_SPEED : SOAI_ANGLE | SOAI_LENGTH;
         return true;

@@ -119,6 +119,11 @@ static soa_status check_action(const soa_scenario *sc, const soa_phase *p, const
         "force_gain", "force_gain",       "max_force",        "max_torque",     "squeeze",
         "share",      "follow_stiffness", "follow_stiffness", "follow_damping", "follow_damping"};
     soa_status s = SOA_OK;
+    if (a->frame_count < 0 || (a->frame_count && a->kind != SOA_ACT_EXTERNAL))
+        return soai_scenario_fault(sc, a->mark, SOA_E_ARGUMENT, report,
+                                   "%s: has %d frames for wrist sensors; only SOA_ACT_EXTERNAL has "
+                                   "some",
+                                   of, a->frame_count);
     for (size_t k = 0; !s && k < sizeof list / sizeof *list; ++k)
         s = check_number(sc, a->mark, of, names[k], list[k], 0, report);
     double sum = 0;
@@ -146,9 +151,13 @@ soa_status soai_scenario_check(const soa_scenario *sc, soa_report *report) {
     if (sc->part_count < 0 || sc->shape_count < 0 || sc->contact_count < 0 ||
         sc->constraint_count < 0 || sc->disturbance_count < 0 || c->phase_count < 0)
         return soai_scenario_fault(sc, none, SOA_E_ARGUMENT, report, "a count is negative");
-    if (c->external && c->phase_count)
-        return soai_scenario_fault(sc, none, SOA_E_ARGUMENT, report,
-                                   "control has phases and is external; take one");
+    if (c->external && c->phase_count && !soa_scenario_find_external(sc, NULL, NULL))
+        return soai_scenario_fault(
+            sc, none, SOA_E_ARGUMENT, report,
+            "a controller of the program was given, but no phase of control has an action that "
+            "takes its torques; add {law: external, part: PART} to the actions of the phase in "
+            "which it is to act (in place of the laws that moved these joints), or leave out "
+            "control.phases");
     const struct {
         const char *of, *what;
         double x;
@@ -381,6 +390,8 @@ static void add_action(uint64_t *h, const soa_action *act) {
     add_text(h, act->relative_to);
     add_doubles(h, numbers, sizeof numbers / sizeof *numbers);
     add_doubles(h, act->force, 6);
+    for (int k = 0; k < act->frame_count; ++k)
+        add_text(h, act->frames[k]);
     add_int(h, act->has_goal);
     add_frame(h, &act->goal);
     for (int k = 0; k < act->position_count; ++k) {
@@ -409,7 +420,8 @@ static void add_control(uint64_t *h, const soa_scene_control *c) {
     add_doubles(h, noise, sizeof noise / sizeof *noise);
     add_doubles(h, estimate, 3);
     add_int(h, c->saturate);
-    add_int(h, c->external);
+    /* With phases the flag changes nothing. */
+    add_int(h, c->external && !c->phase_count);
     for (int p = 0; p < c->phase_count; ++p) {
         const soa_phase *phase = &c->phases[p];
         add_text(h, phase->name);

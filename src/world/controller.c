@@ -8,6 +8,7 @@
  *            once. Torques do not jump from one phase to the next, and the motors limit them.
  *
  * Without phases the torques come from the caller's function (soa_world_set_torque), or are zero.
+ * In phases with actions of SOA_ACT_EXTERNAL it gives the torques of their joints.
  * Everything that changes is in the world's state block (struct memory and what follows it). */
 #include "world_internal.h"
 
@@ -84,6 +85,7 @@ struct soai_controller {
     int signal_count;
     const double *q, *v; /* as measured at this tick */
     double *tau, *part, *rest, *command, *path_q, *path_v, *path_a, *gain_k, *gain_d;
+    double *asked; /* what the caller's function gave at this tick */
     double *numbers;
 };
 
@@ -334,7 +336,7 @@ static soa_status open_drive(soa_world *w, const soa_action *a, const char *part
     for (int i = 0; i < w->nv; ++i)
         count += own[i];
     if (count) return SOA_OK;
-    if (a->kind <= SOA_ACT_DECOUPLED || a->kind == SOA_ACT_BASE_HOLD)
+    if (a->kind <= SOA_ACT_DECOUPLED || a->kind == SOA_ACT_BASE_HOLD || a->kind == SOA_ACT_EXTERNAL)
         return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
                                    "action '%s': part '%s' has no joint with a motor", what, part);
     return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
@@ -342,10 +344,30 @@ static soa_status open_drive(soa_world *w, const soa_action *a, const char *part
                                a->kind == SOA_ACT_COORDINATION ? a->hands[0] : a->frame);
 }
 
+/* Opens an action whose torques the caller's function gives: its joints, and the frames where it
+ * wants wrist sensors. */
+static soa_status open_external(soa_world *w, const soa_action *a, const char *what, law *l,
+                                soa_report *report) {
+    if (!a->part)
+        return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
+                                   "action '%s' names no part", what);
+    for (int k = 0; k < a->frame_count; ++k) {
+        int frame;
+        const soa_status s = find(w, a->frames[k], a->mark, what, &frame, report);
+        if (s) return s;
+        if (!frame)
+            return soai_scenario_fault(w->scenario, a->mark, SOA_E_NAME, report,
+                                       "action '%s', frames: the world has no wrist sensor", what);
+    }
+    soai_motors_of(w, a->part, l->drive);
+    return open_drive(w, a, a->part, what, l->drive, report);
+}
+
 static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report *report) {
-    static const char *const words[] = {"joint-pd",  "inverse-dynamics", "passivity",
-                                        "decoupled", "operational",      "impedance",
-                                        "hybrid",    "base-hold",        "coordination"};
+    static const char *const words[] = {
+        "joint-pd",  "inverse-dynamics", "passivity", "decoupled",    "operational",
+        "impedance", "hybrid",           "base-hold", "coordination", "external"};
+    _Static_assert(sizeof words / sizeof *words == SOA_ACT_KIND_COUNT, "a name for each law");
     const char *what = a->name ? a->name : words[a->kind];
     const int of_joints = a->kind <= SOA_ACT_DECOUPLED;
     l->action = a;
@@ -354,6 +376,7 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
     if (!l->drive || !l->goal_q) return SOA_E_MEMORY;
     for (int i = 0; i < w->nq; ++i)
         l->goal_q[i] = NAN;
+    if (a->kind == SOA_ACT_EXTERNAL) return open_external(w, a, what, l, report);
     soa_status s = SOA_OK;
     if (of_joints) {
         if (!a->part)
@@ -439,10 +462,15 @@ static int is_dynamic(const soa_action *a) {
     }
 }
 
-/* The law of a phase that compensates gravity, friction and springs at a coordinate: the first one
- * that computes with the machine's dynamics, else the first that drives it. -1: none drives it. */
+/* The law of a phase that compensates gravity, friction and springs at a coordinate: the caller's
+ * function if it drives it, else the first one that computes with the machine's dynamics, else the
+ * first that drives it. -1: none drives it. */
 static int compensating_law(const soa_phase *phase, const law *laws, int coordinate) {
     int first = -1;
+    for (int k = 0; k < phase->action_count; ++k)
+        if (laws[k].action->kind == SOA_ACT_EXTERNAL &&
+            laws[k].drive[coordinate] == SOA_DRIVE_OWN)
+            return k;
     for (int k = 0; k < phase->action_count; ++k) {
         if (laws[k].drive[coordinate] != SOA_DRIVE_OWN) continue;
         if (is_dynamic(laws[k].action)) return k;
@@ -451,10 +479,47 @@ static int compensating_law(const soa_phase *phase, const law *laws, int coordin
     return first;
 }
 
+/* The caller's function gives one torque for a coordinate, so only one action may take it. */
+static soa_status check_externals(soa_world *w, const soa_phase *phase, const law *laws,
+                                  int coordinate, soa_report *report) {
+    const soa_action *first = NULL;
+    for (int k = 0; k < phase->action_count; ++k) {
+        const soa_action *a = laws[k].action;
+        if (a->kind != SOA_ACT_EXTERNAL || laws[k].drive[coordinate] != SOA_DRIVE_OWN) continue;
+        if (first)
+            return soai_scenario_fault(
+                w->scenario, a->mark, SOA_E_ARGUMENT, report,
+                "phase '%s': the actions '%s' and '%s' both take the program's torque of joint "
+                "'%s'; divide the joints among them with 'joints', or leave one out",
+                phase->name, first->name ? first->name : "external",
+                a->name ? a->name : "external", soai_coordinate_name(w, coordinate));
+        first = a;
+    }
+    return SOA_OK;
+}
+
+/* A condition on the error of an action that has none could never hold. */
+static soa_status check_error_signal(soa_world *w, const soa_phase *phase,
+                                     const soa_condition *condition, const signal *asked,
+                                     soa_report *report) {
+    for (int k = 0; asked->kind >= ERROR && k < phase->action_count; ++k) {
+        const soa_action *a = &phase->actions[k];
+        if (a->kind != SOA_ACT_EXTERNAL || !a->name || strcmp(a->name, asked->of) != 0) continue;
+        return soai_scenario_fault(w->scenario, condition->mark, SOA_E_NAME, report,
+                                   "signal '%s': action '%s' of law 'external' has no goal, and so "
+                                   "no error",
+                                   condition->signal, a->name);
+    }
+    return SOA_OK;
+}
+
 /* Gives each law of a phase what it must know of the others: the joints they drive, and where they
  * compensate gravity. A joint that no law drives has no torque, with or without a motor. */
-static soa_status share_joints(soa_world *w, const soa_phase *phase, law *laws) {
+static soa_status share_joints(soa_world *w, const soa_phase *phase, law *laws,
+                               soa_report *report) {
     for (int i = 0; i < w->nv; ++i) {
+        soa_status s = check_externals(w, phase, laws, i, report);
+        if (s) return s;
         const int keeper = compensating_law(phase, laws, i);
         for (int k = 0; keeper >= 0 && k < phase->action_count; ++k) {
             law *l = &laws[k];
@@ -468,6 +533,7 @@ static soa_status share_joints(soa_world *w, const soa_phase *phase, law *laws) 
         }
     }
     for (int k = 0; k < phase->action_count; ++k) {
+        if (laws[k].action->kind == SOA_ACT_EXTERNAL) continue;
         const soa_status s = open_control(w, &laws[k]);
         if (s) return s;
     }
@@ -507,7 +573,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                                     def->damping_estimate};
     soa_status s = soai_world_model(w->scenario, &estimate, &c->model, &c->own_loops, report);
     if (s) return s;
-    c->numbers = calloc(8 * (size_t)w->nv + (size_t)w->nq + 1, sizeof *c->numbers);
+    c->numbers = calloc(9 * (size_t)w->nv + (size_t)w->nq + 1, sizeof *c->numbers);
     if (!c->numbers) return SOA_E_MEMORY;
     double *at = c->numbers;
     c->path_q = at;
@@ -520,6 +586,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
     c->gain_d = at + 5 * w->nv;
     c->rest = at + 6 * w->nv;
     c->command = at + 7 * w->nv;
+    c->asked = at + 8 * w->nv;
     soa_control_def all = soa_control_default(NULL);
     if ((s = soa_control_create(c->model, &all, &c->sight))) return s;
     size_t transitions = 0, conditions = 0;
@@ -547,7 +614,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                                        from->action_count, ACTIONS);
         for (int a = 0; a < from->action_count; ++a)
             if ((s = open_law(w, &from->actions[a], &c->laws[p][a], report))) return s;
-        if ((s = share_joints(w, from, c->laws[p]))) return s;
+        if ((s = share_joints(w, from, c->laws[p], report))) return s;
         for (int t = 0; t < from->transition_count; ++t, ++next) {
             const soa_transition *go = &from->transitions[t];
             next->to = -1;
@@ -572,6 +639,7 @@ soa_status soai_controller_open(soa_world *w, soa_report *report) {
                         "angle_error.ACTION, "
                         "turn_rate.ACTION)",
                         cond->signal);
+                if ((s = check_error_signal(w, from, cond, &parsed, report))) return s;
                 for (when->signal = 0; when->signal < c->signal_count; ++when->signal)
                     if (!strcmp(c->signals[when->signal].name, parsed.name)) break;
                 if (when->signal == c->signal_count) {
@@ -687,7 +755,7 @@ static soa_status begin_phase(soa_world *w, int phase, int before) {
         *now = (action_memory){.from = {.pose = soa_frame_identity()}};
         memcpy(starts(w, a), c->q, (size_t)w->nq * sizeof *c->q);
         if (l->loops) warn_of_followers(w, l);
-        if (l->action->kind <= SOA_ACT_DECOUPLED) continue;
+        if (l->action->kind <= SOA_ACT_DECOUPLED || l->action->kind == SOA_ACT_EXTERNAL) continue;
         for (int k = 0; before >= 0 && k < w->scenario->control.phases[before].action_count; ++k) {
             const law *old = &c->laws[before][k];
             if (old->action->kind == l->action->kind && old->frame == l->frame &&
@@ -1007,14 +1075,21 @@ static double signal_value(soa_world *w, const signal *s, int phase) {
     return total;
 }
 
-/* Holds the given torques for the tick, limited by the motors. */
-static soa_status hold(soa_world *w, const double *tau, const char *who, soa_report *report) {
+static soa_status check_finite(const soa_world *w, const double *tau, const char *who,
+                               soa_report *report) {
     for (int i = 0; i < w->nv; ++i)
         if (!(fabs(tau[i]) < INFINITY))
             return soai_report(
                 report, SOA_E_NOT_FINITE, -1, 0,
                 "%s gave a torque that is not a number (%g) at t = %.9g s, joint '%s'", who, tau[i],
                 w->state->t, soai_coordinate_name(w, i));
+    return SOA_OK;
+}
+
+/* Holds the given torques for the tick, limited by the motors. */
+static soa_status hold(soa_world *w, const double *tau, const char *who, soa_report *report) {
+    const soa_status s = check_finite(w, tau, who, report);
+    if (s) return s;
     for (int i = 0; i < w->nv; ++i) {
         const double own = w->actuated[i] ? tau[i] : 0;
         w->tau[i] =
@@ -1024,15 +1099,54 @@ static soa_status hold(soa_world *w, const double *tau, const char *who, soa_rep
 }
 
 /* Calls the caller's own controller. */
-static soa_status ask_caller(soa_world *w, soa_report *report) {
-    double *tau = w->torque; /* scratch: the integrator overwrites it */
+static soa_status ask_caller(soa_world *w, double *tau, soa_report *report) {
     memset(tau, 0, (size_t)w->nv * sizeof *tau);
     const soa_status s =
         w->torque_fn(w->torque_user, w, w->state->t, soai_seen_q(w), soai_seen_v(w), tau);
     if (s)
         return soai_report(report, s, -1, 0, "the controller gave up at t = %.9g s: %s",
                            w->state->t, soa_status_text(s));
-    return hold(w, tau, "the controller", report);
+    return check_finite(w, tau, "the controller", report);
+}
+
+/* Asks the caller's controller where an action of the phase takes its torques. */
+static soa_status ask_in_phase(soa_world *w, const soa_phase *phase, soa_report *report) {
+    int k = 0;
+    while (k < phase->action_count && phase->actions[k].kind != SOA_ACT_EXTERNAL)
+        ++k;
+    if (k == phase->action_count) return SOA_OK;
+    if (!w->torque_fn)
+        return soai_report(report, SOA_E_ARGUMENT, -1, 0,
+                           "t = %.9g s: the torques of phase '%s', action '%s' come from the "
+                           "program's controller, and none is set: soa_world_set_torque (in "
+                           "Python: controller=...)",
+                           w->state->t, phase->name,
+                           phase->actions[k].name ? phase->actions[k].name : "external");
+    return ask_caller(w, w->controller->asked, report);
+}
+
+/* Takes the torques of an external action's joints from what the caller's controller gave. */
+static void external_action(soa_world *w, const law *l) {
+    soai_controller *c = w->controller;
+    for (int i = 0; i < w->nv; ++i)
+        c->part[i] = l->drive[i] == SOA_DRIVE_OWN ? c->asked[i] : 0;
+}
+
+static soa_status act(soa_world *w, int index, const law *l, double time) {
+    if (l->action->kind == SOA_ACT_EXTERNAL) {
+        external_action(w, l);
+        return SOA_OK;
+    }
+    if (l->action->kind <= SOA_ACT_DECOUPLED) return joint_action(w, index, l, time);
+    return frame_action(w, index, l, time);
+}
+
+/* Without phases: all torques are the caller's. */
+static soa_status control_by_caller(soa_world *w, soa_report *report) {
+    if (!w->torque_fn) return SOA_OK;
+    double *tau = w->torque; /* scratch: the integrator overwrites it */
+    const soa_status s = ask_caller(w, tau, report);
+    return s ? s : hold(w, tau, "the controller", report);
 }
 
 soa_status soai_control(soa_world *w, soa_report *report) {
@@ -1041,7 +1155,7 @@ soa_status soai_control(soa_world *w, soa_report *report) {
     if (s)
         return soai_report(report, s, -1, 0, "sensors failed at t = %.9g s: %s", w->state->t,
                            soa_status_text(s));
-    if (!c) return w->torque_fn ? ask_caller(w, report) : SOA_OK;
+    if (!c) return control_by_caller(w, report);
     memory *m = memory_of(w);
     bool changed = false;
     c->q = soai_seen_q(w);
@@ -1065,11 +1179,14 @@ soa_status soai_control(soa_world *w, soa_report *report) {
     memset(c->tau, 0, (size_t)w->nv * sizeof *c->tau);
     const int phase = m->supervisor.phase;
     const soa_phase *def = &w->scenario->control.phases[phase];
+    if (!s) {
+        const soa_status asked = ask_in_phase(w, def, report);
+        if (asked) return asked;
+    }
     if (!s) s = command_joints(w, def, c->laws[phase], m->supervisor.time);
     for (int a = 0; !s && a < def->action_count; ++a) {
         const law *l = &c->laws[phase][a];
-        s = l->action->kind <= SOA_ACT_DECOUPLED ? joint_action(w, a, l, m->supervisor.time)
-                                                 : frame_action(w, a, l, m->supervisor.time);
+        s = act(w, a, l, m->supervisor.time);
         if (!s && l->yields) s = leave_out_rest(w, l);
         if (s)
             return soai_report(

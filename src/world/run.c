@@ -337,7 +337,8 @@ static char *text_with_trailer(const soa_scenario *sc, size_t *size) {
                       (unsigned long long)(sc->is_case ? sc->drawn_from : sc->seed));
         if (sc->is_case)
             at += sprintf(at, "#soa-run case: %llu\n", (unsigned long long)sc->case_number);
-        if (sc->control.external) at += sprintf(at, "%s", external_line);
+        if (sc->control.external || soa_scenario_find_external(sc, NULL, NULL))
+            at += sprintf(at, "%s", external_line);
         *size = (size_t)(at - text);
     }
     free(found);

@@ -54,15 +54,39 @@ static const double *seen(const soa_world *w) {
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
-static void add_wrist(soa_world *w, const char *name) {
+static soa_status add_wrist(soa_world *w, const soa_action *action, const char *name,
+                            soa_report *report) {
     soai_sensors *s = w->sensors;
     const int frame = name ? soa_model_find_frame(w->model, name) : -1;
     /* If the frame does not exist, the code that uses it reports this. */
-    if (frame < 0 || s->wrist_count == WRISTS) return;
+    if (frame < 0) return SOA_OK;
     for (int i = 0; i < s->wrist_count; ++i)
-        if (s->wrist_frame[i] == frame) return;
+        if (s->wrist_frame[i] == frame) return SOA_OK;
+    if (s->wrist_count == WRISTS)
+        return soai_scenario_fault(w->scenario, action->mark, SOA_E_ARGUMENT, report,
+                                   "a wrist sensor at '%s' is one more than the %d that a world "
+                                   "can have",
+                                   name, WRISTS);
     s->wrist_frame[s->wrist_count] = frame;
     s->wrist_name[s->wrist_count++] = name;
+    return SOA_OK;
+}
+static soa_status add_wrists(soa_world *w, const soa_action *action, soa_report *report) {
+    soa_status s = SOA_OK;
+    switch (action->kind) {
+    case SOA_ACT_OPERATIONAL:
+    case SOA_ACT_IMPEDANCE:
+    case SOA_ACT_HYBRID: return add_wrist(w, action, action->frame, report);
+    case SOA_ACT_COORDINATION:
+        for (int k = 0; !s && k < action->hand_count; ++k)
+            s = add_wrist(w, action, action->hands[k], report);
+        return s;
+    case SOA_ACT_EXTERNAL:
+        for (int k = 0; !s && k < action->frame_count; ++k)
+            s = add_wrist(w, action, action->frames[k], report);
+        return s;
+    default: return SOA_OK;
+    }
 }
 
 soa_status soai_sensors_open(soa_world *w, soa_report *report) {
@@ -81,13 +105,8 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
     for (int p = 0; p < def->phase_count; ++p) {
         const soa_phase *phase = &def->phases[p];
         for (int a = 0; a < phase->action_count; ++a) {
-            const soa_action *action = &phase->actions[a];
-            const int by_frame = action->kind == SOA_ACT_OPERATIONAL ||
-                                 action->kind == SOA_ACT_IMPEDANCE ||
-                                 action->kind == SOA_ACT_HYBRID;
-            if (by_frame) add_wrist(w, action->frame);
-            for (int k = 0; action->kind == SOA_ACT_COORDINATION && k < action->hand_count; ++k)
-                add_wrist(w, action->hands[k]);
+            const soa_status status = add_wrists(w, &phase->actions[a], report);
+            if (status) return status;
         }
         for (int t = 0; t < phase->transition_count; ++t)
             for (int k = 0; k < phase->transitions[t].condition_count; ++k)

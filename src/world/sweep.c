@@ -443,6 +443,17 @@ soa_status soa_scenario_sweep(const soa_scenario *scenario, const soa_sweep_opti
     soa_world *trial = NULL;
     soa_status s = soa_world_create(scenario, &trial, report);
     soa_world_free(trial);
+    int phase;
+    int action;
+    if (!s && soa_scenario_find_external(scenario, &phase, &action)) {
+        const soa_phase *of = &scenario->control.phases[phase];
+        s = soai_scenario_fault(scenario, of->actions[action].mark, SOA_E_ARGUMENT, report,
+                                "the torques of phase '%s', action '%s' come from a program "
+                                "(law external), which a sweep cannot ask; run the cases from "
+                                "Python or C (in Python: scenario.run(case=N, controller=...))",
+                                of->name,
+                                of->actions[action].name ? of->actions[action].name : "external");
+    }
     const size_t cases = (size_t)options->cases;
     sweep w = {.scenario = scenario,
                .o = options,

@@ -264,6 +264,7 @@ static void watch_gains(soa_world *w, int begun) {
     const soa_phase *def = &w->scenario->control.phases[phase];
     for (int k = 0; k < def->action_count; ++k) {
         const soa_action *a = &def->actions[k];
+        if (a->kind == SOA_ACT_EXTERNAL) continue; /* its gains are the program's */
         const int by_torque = a->kind == SOA_ACT_JOINT_PD || a->kind == SOA_ACT_PASSIVITY;
         if (by_torque)
             for (int i = begun ? 0 : now; i >= 0 && i < (begun ? w->nv : now + 1); ++i)

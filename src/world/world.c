@@ -727,10 +727,13 @@ soa_status soa_world_tick(soa_world *w, soa_report *report) {
 }
 
 soa_status soa_world_set_torque(soa_world *w, soa_world_torque_fn *torque, void *user) {
-    if (!w || !w->scenario->control.external) return SOA_E_ARGUMENT;
+    if (!w) return SOA_E_ARGUMENT;
+    const int by_phases = soa_scenario_find_external(w->scenario, NULL, NULL);
+    if (!w->scenario->control.external && !by_phases) return SOA_E_ARGUMENT;
     w->torque_fn = torque;
     w->torque_user = user;
-    if (!torque) memset(w->tau, 0, (size_t)w->nv * sizeof *w->tau);
+    /* With phases the supervisor's blend starts from the torques of the last tick. */
+    if (!torque && !by_phases) memset(w->tau, 0, (size_t)w->nv * sizeof *w->tau);
     return SOA_OK;
 }
 

@@ -159,6 +159,22 @@ static bool controlled_by_function(const char *path) {
     return external;
 }
 
+/* The reason why this program cannot run a scenario: the action whose torques come from another
+ * program. An empty text if there is none. */
+static void tell_external(const soa_scenario *scenario, soa_report *report) {
+    int phase;
+    int action;
+    if (!soa_scenario_find_external(scenario, &phase, &action)) return;
+    const soa_phase *of = &scenario->control.phases[phase];
+    const soa_action *which = &of->actions[action];
+    snprintf(report->text, sizeof report->text,
+             "%.200s:%d:%d: the torques of phase '%.60s', action '%.60s' come from a program (law "
+             "external): run it from Python, scenario.run(controller=...), or from C, "
+             "soa_world_set_torque",
+             scenario->file ? scenario->file : scenario->name, which->mark.line,
+             which->mark.column, of->name, which->name);
+}
+
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_sim, argc, argv, &args);
@@ -201,6 +217,10 @@ static int run(int argc, char **argv) {
         return code;
     else {
         s = soa_world_create(&scenario, &world, &report);
+        if (!s && !args.value[DIAGRAM]) {
+            tell_external(&scenario, &report);
+            if (report.text[0]) s = SOA_E_ARGUMENT;
+        }
         if (!s && args.value[OUT] && !args.value[DIAGRAM])
             s = soa_world_create_journal(world, args.value[OUT], &journal, &report);
     }
