@@ -212,7 +212,7 @@ typedef struct soa_action {
     /* COORDINATION: each hand stays with the object; angular, linear */
     double follow_stiffness[2];
     double follow_damping[2];
-    double share; /* part of the load that the first hand bears, 0 to 1; default 0.5 */
+    double share;              /* part of the load that the first hand bears, 0 to 1; default 0.5 */
     int frame_count;           /* EXTERNAL: number of frames that get wrist sensors */
     const char *const *frames; /* their names */
     soa_mark mark;

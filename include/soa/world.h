@@ -314,11 +314,15 @@ SOA_API soa_status soa_world_tick(soa_world *world, soa_report *report);
 /* A controller of the caller.  It is called at the start of every tick with q and v as the sensors
  * give them, and writes tau, nv numbers, which are zero on entry.  Torques of joints without motors
  * are ignored; the others are bounded if control.saturate is true.  A status other than SOA_OK, or
- * a number that is not finite, ends the run.  Only with scenario->control.external.  What the
- * function stores is not part of the state of the world; the caller must save it. */
+ * a number that is not finite, ends the run.  Only with scenario->control.external, or where phases
+ * have actions of SOA_ACT_EXTERNAL.  In such a phase it is called once a tick, after the
+ * supervisor's decision (soa_world_phase), and only the torques of these actions' joints are taken;
+ * in other phases it is not called.  What the function stores is not part of the state of the
+ * world; the caller must save it. */
 typedef soa_status soa_world_torque_fn(void *user, const soa_world *world, double t,
                                        const double *q, const double *v, double *tau);
-/* torque NULL: none.  SOA_E_ARGUMENT: control.external is false. */
+/* torque NULL: none; a tick in a phase that needs one then fails with SOA_E_ARGUMENT.
+ * SOA_E_ARGUMENT: control.external is false, and no phase has an action of SOA_ACT_EXTERNAL. */
 SOA_API soa_status soa_world_set_torque(soa_world *world, soa_world_torque_fn *torque, void *user);
 
 /* --- changing a running world ----------------------------------------------------------------- */

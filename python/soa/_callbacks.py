@@ -23,6 +23,7 @@ class Carrier:
 
     def __init__(self) -> None:
         self.fault: BaseException | None = None
+        self.in_tick = False  # a controller is being asked: the world is within a tick
         self._handlers: list[Any] = []
 
     def run(self, function: Callable[[], Any], stopped: Any) -> Any:
@@ -63,12 +64,12 @@ class Carrier:
 
 
 def write_torque(what: str, given: object, tau: Any, nv: int) -> None:
-    """Copies the torques that a function returned into `tau`; None: zero."""
-    if given is None:
-        return
+    """Copies the torques that a function returned into `tau`."""
+    if given is None:  # mostly a forgotten return
+        raise TypeError(f"{what} returned None; return {nv} torques, np.zeros({nv}) for none")
     found = np.asarray(given)
     if found.dtype.kind not in "fiub":
-        raise TypeError(f"{what} returned a {type(given).__name__} ({given!r:.60}), expected {nv} numbers, or None for zero")
+        raise TypeError(f"{what} returned a {type(given).__name__} ({given!r:.60}), expected {nv} numbers")
     array: Array = np.ascontiguousarray(found, dtype=np.float64)
     if array.shape != (nv,):
         raise ValueError(f"{what} returned shape {array.shape}, expected ({nv},)")

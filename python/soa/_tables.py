@@ -286,6 +286,8 @@ def scenario_defaults(section: str, law: str | None = None) -> dict[str, Any]:
 def _action(law: str, keys: list[str]) -> dict[str, Any]:
     if law not in LAWS:
         raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
+    if law == "external":  # it has no numbers: a program gives its torques
+        return {"law": law}
     found = _values(_c.soa_action_default(LAWS.index(law)), keys)
     for name in ("stiffness", "damping"):
         if law in JOINT_LAWS:

@@ -20,7 +20,7 @@ from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
 from .model import Model
 
-Torque = Callable[[float, Array, Array], "ArrayLike | None"]
+Torque = Callable[[float, Array, Array], ArrayLike]
 Stop = Callable[[float, Array, Array], object]
 Answer = Literal["stop", "release", "ignore"]
 _ANSWERS = {"stop": _c.SOA_GRASP_STOP, "release": _c.SOA_GRASP_RELEASE, "ignore": _c.SOA_GRASP_IGNORE}
@@ -201,7 +201,7 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     """Moves a machine from (q, v) for `duration` seconds under gravity, springs, friction and torques, with error
     control.
 
-    torque: a function `(t, q, v) -> tau` (nv,), N m and N, or None for zero; smooth between samples. stop: a function
+    torque: a function `(t, q, v) -> tau` (nv,), N m and N, zeros for none; smooth between samples. stop: a function
     `(t, q, v)` called with each sample; an answer that is true ends the motion. v None: at rest. Joint limits do not
     stop joints. If the integration fails, or torque or stop raises, the exception has the motion as far as it went as its
     attribute `motion`.

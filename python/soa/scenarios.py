@@ -14,7 +14,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from ctypes import POINTER, byref, memmove, sizeof
+from ctypes import POINTER, byref, c_int, memmove, sizeof
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -197,6 +197,14 @@ class Scenario:
         copy._struct.control.external = 1
         return copy
 
+    def _external_action(self) -> tuple[str, str] | None:
+        """Names of the first action of law external and its phase: phase, action; None: no phase has one."""
+        phase, action = c_int(), c_int()
+        if not _c.soa_scenario_find_external(byref(self._struct), byref(phase), byref(action)):
+            return None
+        found = self._struct.control.phases[phase.value]
+        return text(found.name), text(found.actions[action.value].name)
+
     # --- runs ---------------------------------------------------------------------------------------------------------
 
     def run(self, record: str | os.PathLike[str] | None = None, progress: bool | Progress | None = None, *,
@@ -227,6 +235,10 @@ class Scenario:
         if case is not None:
             scenario = scenario.case(case)
         end = _end(scenario.duration if until is None else until)
+        external = scenario._external_action()
+        if external and controller is None:
+            raise InputError(f"the torques of phase '{external[0]}', action '{external[1]}' come from a program (law external): "
+                             "run(controller=f) with a function f(t, q, v) -> tau")
         world = World(scenario, controller)
         path, keep = _journal_name(record)
         journal = POINTER(_c.soa_journal)()
@@ -330,9 +342,13 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
     world._warned = 0
+    weakref.finalize(world, _free_world, pointer, world._scenario)
     if controller is not None:
-        world._set_controller(controller)
-    weakref.finalize(world, _free_world, pointer, world._scenario, world._controller)
+        try:
+            world._set_controller(controller)
+        except BaseException:  # of the controller's method start
+            _c.soa_journal_abandon(journal, None)
+            raise
     return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .constraints import Constraints
     from .scenarios import Scenario
 
-Controller = Callable[[float, Array, Array], "ArrayLike | None"]
+Controller = Callable[[float, Array, Array], ArrayLike]
 _SAME_TICK = 1e-6  # part of a tick by which times of the same tick may differ; soai_last_tick has the same
 _CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception says what happened
 
@@ -187,9 +187,11 @@ class World:
     Time goes in ticks, the periods of the controller (without one, of the record); torques are held within a tick.
 
     controller: a Python function `(t, q, v) -> tau`, asked at the start of every tick: q and v as the sensors give
-    them, tau `(nv,)` or None for zero, N m and N. Torques of joints without motors are ignored, the others bounded by
-    `max_effort` if the scenario says so. The scenario must have no phases then; its `control: {rate: ...}` is the rate.
-    What the function remembers is not part of the world's state.
+    them, tau `(nv,)`, N m and N. Torques of joints without motors are ignored, the others bounded by `max_effort` if the
+    scenario says so. The scenario's `control: {rate: ...}` is the rate. If it has phases, the function is asked only in
+    those with an action `{law: external, part: PART}`, and only the torques of these actions' joints are taken. A
+    callable object with a method `start(world)` gets the world once, before the first tick, and can then read its phase
+    and signals. What the function remembers is not part of the world's state.
 
     A world belongs to one thread at a time.
     """
@@ -200,6 +202,9 @@ class World:
 
         if controller is not None and not callable(controller):
             raise TypeError(f"controller is a {type(controller).__name__}, expected a function (t, q, v) -> tau")
+        if isinstance(controller, type):
+            raise TypeError(f"controller is the class {controller.__name__}, expected one of its objects, callable with "
+                            "(t, q, v), or a function")
         if isinstance(scenario, Mapping):
             scenario = Scenario.from_dict(scenario)
         given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
@@ -208,24 +213,37 @@ class World:
         self._controller: Any = None
         self._warned = 0
         self._pointer = start_world(self._scenario._struct)
+        weakref.finalize(self, _free_world, self._pointer, self._scenario)
         if controller is not None:
             self._set_controller(controller)
-        weakref.finalize(self, _free_world, self._pointer, self._scenario, self._controller)
 
     def _set_controller(self, controller: Controller) -> None:
         model = _c.soa_world_model(self._pointer)
         nq, nv = int(_c.soa_model_nq(model)), int(_c.soa_model_nv(model))
-        carrier = self._carrier  # not self: the function must not keep the world alive
+        carrier = self._carrier  # not self: the world would wait for the garbage collector
 
         def ask(_user: object, _world: object, t: float, q: Any, v: Any, tau: Any) -> int:
             def call() -> int:
-                write_torque("the controller", controller(t, copied(q, nq), copied(v, nv)), tau, nv)
+                carrier.in_tick = True
+                try:
+                    given = controller(t, copied(q, nq), copied(v, nv))
+                finally:
+                    carrier.in_tick = False
+                write_torque("the controller", given, tau, nv)
                 return int(_c.SOA_OK)
 
             return int(carrier.run(call, _CALLBACK_FAILED))
 
         self._controller = _c.soa_world_torque_fn(ask)
         check(_c.soa_world_set_torque(self._pointer, self._controller, None), None, "the controller")
+        start = getattr(controller, "start", None)
+        if callable(start):
+            start(self)
+
+    def _refuse_in_tick(self, what: str) -> None:
+        if self._carrier.in_tick:
+            raise InputError(f"{what} was called by the controller, within a tick: the controller may read the world, and "
+                             "returns torques; a progress function may change it between ticks")
 
     # --- motion -------------------------------------------------------------------------------------------------------
 
@@ -238,6 +256,7 @@ class World:
         >>> round(world.t / world.tick_length)
         3
         """
+        self._refuse_in_tick("step")
         count = operator.index(ticks)
         if count < 0:
             raise InputError(f"ticks is {count}, expected 0 or more: time does not go back; World.restore goes back to a "
@@ -262,6 +281,7 @@ class World:
         >>> round(world.t / world.tick_length, 9)
         2.0
         """
+        self._refuse_in_tick("run_until")
         if not math.isfinite(t):
             raise ValueError(f"t is {t}, expected a time in s")
         if t < self.t - _SAME_TICK * self.tick_length:
@@ -317,6 +337,7 @@ class World:
 
         Pulls and holds stay as they are now: `set_pulls` those of then, or none.
         """
+        self._refuse_in_tick("restore")
         if not isinstance(state, bytes):
             raise TypeError(f"state is a {type(state).__name__}, expected the bytes of World.save")
         status = _c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state))
@@ -332,6 +353,7 @@ class World:
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Puts the world at (q, v), at its present time; None: at rest. Loops are closed from there."""
+        self._refuse_in_tick("set_state")
         qv, vv = vector("q", q, self.nq), vector("v", v, self.nv)
         report = new_report()
         status = _c.soa_world_set_state(self._pointer, numbers(qv), numbers(vv), byref(report))

@@ -101,7 +101,7 @@ void soa_scenario_free(soa_scenario *scenario) {
 }
 
 bool soa_scenario_find_external(const soa_scenario *scenario, int *phase, int *action) {
-    if (!scenario) return false;
+    if (!scenario || !scenario->control.phases) return false;
     const soa_scene_control *control = &scenario->control;
     for (int p = 0; p < control->phase_count; ++p)
         for (int a = 0; a < control->phases[p].action_count; ++a) {

@@ -932,8 +932,8 @@ static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, i
 
 /* --- control ---------------------------------------------------------------------------------- */
 static const char *const law_names[] = {
-    "joint-pd",  "inverse-dynamics", "passivity", "decoupled",    "operational",
-    "impedance", "hybrid",           "base-hold", "coordination", "external", NULL};
+    "joint-pd", "inverse-dynamics", "passivity",    "decoupled", "operational", "impedance",
+    "hybrid",   "base-hold",        "coordination", "external",  NULL};
 _Static_assert(sizeof law_names / sizeof *law_names == SOA_ACT_KIND_COUNT + 1,
                "a name for each law");
 enum {

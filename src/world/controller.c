@@ -468,8 +468,7 @@ static int is_dynamic(const soa_action *a) {
 static int compensating_law(const soa_phase *phase, const law *laws, int coordinate) {
     int first = -1;
     for (int k = 0; k < phase->action_count; ++k)
-        if (laws[k].action->kind == SOA_ACT_EXTERNAL &&
-            laws[k].drive[coordinate] == SOA_DRIVE_OWN)
+        if (laws[k].action->kind == SOA_ACT_EXTERNAL && laws[k].drive[coordinate] == SOA_DRIVE_OWN)
             return k;
     for (int k = 0; k < phase->action_count; ++k) {
         if (laws[k].drive[coordinate] != SOA_DRIVE_OWN) continue;
@@ -491,8 +490,8 @@ static soa_status check_externals(soa_world *w, const soa_phase *phase, const la
                 w->scenario, a->mark, SOA_E_ARGUMENT, report,
                 "phase '%s': the actions '%s' and '%s' both take the program's torque of joint "
                 "'%s'; divide the joints among them with 'joints', or leave one out",
-                phase->name, first->name ? first->name : "external",
-                a->name ? a->name : "external", soai_coordinate_name(w, coordinate));
+                phase->name, first->name ? first->name : "external", a->name ? a->name : "external",
+                soai_coordinate_name(w, coordinate));
         first = a;
     }
     return SOA_OK;

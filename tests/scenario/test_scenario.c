@@ -364,6 +364,16 @@ static void test_coordination(const soa_phase *p) {
     all_near(a->follow_stiffness, 2, 20, 200);
     all_near(a->follow_damping, 2, 15, 15);
     assert_int_equal(p->transition_count, 0);
+    assert_int_equal(p->action_count, 2);
+    a = p->actions + 1;
+    assert_int_equal(a->kind, SOA_ACT_EXTERNAL);
+    same(a->name, "external");
+    same(a->part, "robot");
+    assert_int_equal(a->joint_count, 1);
+    same(a->joints[0].name, "slide");
+    assert_int_equal(a->frame_count, 2);
+    same(a->frames[0], "robot.left_hand");
+    same(a->frames[1], "robot.right_hand");
 }
 static void test_control(const soa_scenario *s) {
     const soa_scene_control *c = &s->control;

@@ -171,8 +171,8 @@ static void tell_external(const soa_scenario *scenario, soa_report *report) {
              "%.200s:%d:%d: the torques of phase '%.60s', action '%.60s' come from a program (law "
              "external): run it from Python, scenario.run(controller=...), or from C, "
              "soa_world_set_torque",
-             scenario->file ? scenario->file : scenario->name, which->mark.line,
-             which->mark.column, of->name, which->name);
+             scenario->file ? scenario->file : scenario->name, which->mark.line, which->mark.column,
+             of->name, which->name);
 }
 
 static int run(int argc, char **argv) {
