@@ -68,6 +68,26 @@ run held.yaml -q --summary quiet.json
 expect "quiet" 0
 if [ -s out ] || [ -s err ]; then bad "--quiet is not: $(cat out err)"; else ok; fi
 
+# --- torques of a program: refused before anything is written -------------------------------------------------------
+sed -e 's/{name: hold}]/{name: hold, actions: [{law: external, part: arm}]}]/' \
+    -e 's/^parts:/parts:\n  - {name: arm, model: arm7, place: [3, 0, 0]}/' held.yaml >external.yaml
+for words in "" "--case 1" "-o external.soalog"; do
+    # shellcheck disable=SC2086
+    run external.yaml $words --summary external.json
+    expect "external $words" 2
+    has "external $words" err "external.yaml:14:"
+    has "external $words" err "the torques of phase 'hold', action 'external' come from a program (law external)"
+    has "external $words" err "run it from Python"
+    json "external $words" external.json "d['completed'] is False and 'come from a program' in d['fault']"
+done
+if [ -e external.soalog ]; then bad "external: a journal was made"; else ok; fi
+verb=sweep
+run external.yaml --cases 2 -o external.csv
+expect "a sweep of external" 2
+has "a sweep of external" err "which a sweep cannot ask"
+if [ -e external.csv ]; then bad "external: a table was made"; else ok; fi
+verb=sim
+
 # --- the grasp is lost: a push takes the ball away ------------------------------------------------------------------------
 { cat held.yaml; echo "disturbances: [{frame: ball, start: 0.15, duration: 0.1, force: [0, 3000, 0]}]"; } >lost.yaml
 run lost.yaml --summary lost.json
