@@ -29,7 +29,7 @@ from ._summary import summary_dict
 from ._tables import scenario_defaults, scenario_keys, scenario_uniform, stock_scenario_text
 from .model import Model
 from .records import Record, _Log, optional
-from .worlds import Controller, ScenarioWarning, World, _free_world, start_world, warning_text
+from .worlds import Controller, ScenarioWarning, World, WorldMemory, start_world, warning_text
 
 Progress = Callable[[World], object]
 
@@ -342,7 +342,7 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
     world._warned = 0
-    weakref.finalize(world, _free_world, pointer, world._scenario)
+    world._memory = WorldMemory(pointer, world._scenario)
     if controller is not None:
         try:
             world._set_controller(controller)

@@ -165,6 +165,17 @@ def _free_world(pointer: Any, *keep: object) -> None:
     _c.soa_world_free(pointer)
 
 
+class WorldMemory:
+    """Frees a C world when neither its `World` nor what shares its memory (models, shapes) is needed any more.
+
+    It is not the World itself, which knows its controller: a `soa.Control` of the world's model, kept by that controller,
+    would keep all of them for ever.
+    """
+
+    def __init__(self, pointer: Any, scenario: Scenario) -> None:
+        weakref.finalize(self, _free_world, pointer, scenario)
+
+
 def start_world(scenario: Any, *keep: object) -> Any:
     """A pointer to a new world."""
     pointer = POINTER(_c.soa_world)()
@@ -213,7 +224,7 @@ class World:
         self._controller: Any = None
         self._warned = 0
         self._pointer = start_world(self._scenario._struct)
-        weakref.finalize(self, _free_world, self._pointer, self._scenario)
+        self._memory = WorldMemory(self._pointer, self._scenario)
         if controller is not None:
             self._set_controller(controller)
 
@@ -433,7 +444,7 @@ class World:
         address = cast(_c.soa_world_model(self._pointer), c_void_p).value
         assert address is not None
         model = Model(address, False)
-        model.spec, model._loops, model._keep, model._made = "", world_loops(self._pointer), self, None
+        model.spec, model._loops, model._keep, model._made = "", world_loops(self._pointer), self._memory, None
         return model
 
     @property
@@ -516,7 +527,7 @@ class World:
             copy = _c.soa_shape()
             memmove(byref(copy), shape.shape, sizeof(copy))
             found.append(WorldShape(text(shape.name), text(shape.group), shape.body, frame_matrix(shape.place),
-                                    Shape(copy, self)))  # vertices of hulls are the world's
+                                    Shape(copy, self._memory)))  # vertices of hulls are the world's
         return found
 
     @property
@@ -618,4 +629,4 @@ class World:
 
 
 __all__ = ["Controller", "Energy", "Gap", "Hold", "Move", "PartInfo", "Pull", "ScenarioWarning", "ShapePair", "Touch",
-           "World", "WorldShape", "WorldWarning", "start_world", "warning_text"]
+           "World", "WorldMemory", "WorldShape", "WorldWarning", "start_world", "warning_text"]
