@@ -740,7 +740,12 @@ def link(name: str, parent: str = "world", joint: Any = None, **more: Any) -> Li
         (
             lambda: Joint("revolute", [0, 0, 0]).coordinates(np.eye(4)),
             soa.InputError,
-            "a pose is no rotation",
+            "coordinates of a revolute joint",
+        ),
+        (
+            lambda: Joint("revolute").coordinates(np.diag([2.0, 1, 1, 1])),
+            soa.InputError,
+            "is no rotation",
         ),
         (
             lambda: Inertia.box(1.0, [1, -1, 1]),
