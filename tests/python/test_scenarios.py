@@ -180,9 +180,10 @@ def test_uncontrolled_world_is_simulate() -> None:
 
 
 def test_exceptions_come_out_of_callbacks() -> None:
-    def late(t: float, q: np.ndarray, v: np.ndarray) -> None:
+    def late(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         if t > 0.01:
             raise RuntimeError("boom")
+        return np.zeros(7)
 
     with pytest.raises(RuntimeError, match="boom"):
         World(Scenario.from_dict(ARM), late).run_until(0.1)
