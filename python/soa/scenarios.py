@@ -328,7 +328,8 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     """Goes on with a journal whose run was stopped or killed; it ends in the same bits as a run that was not.
 
     controller: that of the run, if it had one; what the function remembers is not in the journal, so that the same bits
-    need a function that remembers nothing.
+    need a function that remembers nothing. Its method `start`, if it has one, gets the world at the checkpoint from which it
+    goes on.
     """
     given = None if until is None else _end(until)
     had = _was_external(os.fspath(path))
