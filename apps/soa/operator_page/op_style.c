@@ -42,8 +42,8 @@ const char *const op_style[] = {
     ".note,.legend,.sub,.type,.what,.form{color:var(--soft);font-size:13px}\n",
     ".legend svg{vertical-align:-2px}\n",
     ("pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--panel);padding:10px 12px;"
-     ("border-radius:6px;margin:8px 0;font:13px/1.45 ui-monospace,\"DejaVu Sans Mono\",monospace;"
-      "max-height:420px;overflow:auto}\n")),
+     "border-radius:6px;margin:8px 0;font:13px/1.45 ui-monospace,\"DejaVu Sans Mono\",monospace;"
+     "max-height:420px;overflow:auto}\n"),
     "code{font:13px ui-monospace,\"DejaVu Sans Mono\",monospace}\n",
     ".math{font-family:\"STIX Two Text\",\"Cambria\",\"DejaVu Serif\",serif;font-size:16px}\n",
     "sup,sub{line-height:0;font-size:72%}\n",
