@@ -145,7 +145,7 @@ def model_world(model: Model, q: ArrayLike | None = None) -> World:
     else:
         folder = Folder()
         part["model"] = os.path.join(folder.name, "model.soam")
-        model.save(part["model"])
+        model.save(part["model"], tree_only=True)
     scenario = Scenario.from_dict({"name": "model", "text": model.name, "duration": 1,
                                    "gravity": model.gravity, "parts": [part]})
     world = World(scenario)

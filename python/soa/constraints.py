@@ -273,6 +273,7 @@ class Constraints:
         made = cls(model, len(definitions) + 16, rows + 6 * 16)
         for one in definitions:
             made._add_struct(one)
+        made._as_brought = True
         return made
 
     @classmethod
@@ -303,6 +304,7 @@ class Constraints:
         self._guard = Guard("Constraints")
         self._drives: dict[int, tuple[Drive, Any]] = {}
         self._capacity = capacity
+        self._as_brought = False  # True: the model's own, none added or removed since
         self._pointer = pointer
         self._work = new_work(model)
         weakref.finalize(self, _release, pointer, self._work, model, self._drives).atexit = False
@@ -326,6 +328,7 @@ class Constraints:
             )
         if drive is not None:
             self._drives[number.value] = drive, callback
+        self._as_brought = False
         return number.value
 
     def _struct(self, definition: Definition) -> Any:
@@ -397,6 +400,7 @@ class Constraints:
         with self._guard:
             check(_c.soa_constraints_remove(self._pointer, number), None, f"remove {constraint}")
         self._drives.pop(number, None)
+        self._as_brought = False
 
     def switch(self, constraint: str | int, on: bool) -> None:
         """Switches a constraint on or off; off it has no rows, and its cut joint no forces."""

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
+from ._errors import loop_words
 from .model import Model
 
 Torque = Callable[[float, Array, Array], "ArrayLike | None"]
@@ -215,8 +216,8 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     if not isinstance(model, Model):
         raise TypeError(f"simulate: the first argument is a {type(model).__name__}, expected a Model; constraints and grasps "
                         "are moved by simulate_closed and simulate_grasp")
-    if model.loop_count:
-        raise ValueError(f"'{model.name}' has {model.loop_count} loops or other constraints, which simulate does not keep: use "
+    if model._bound_count:
+        raise ValueError(f"'{model.name}' has {loop_words(model._bound_count)}, which simulate does not keep: use "
                          "simulate_closed(model.constraints, ...)")
     qv, vv = _states(q, v, model.nq, model.nv)
     samples = _Samples(model.nq, model.nv, torque, stop)
