@@ -156,6 +156,7 @@ class Model(_core.Tree):
     _loops: Any
     _made: Constraints | None
     _sampler: Sampler | None = None
+    _opened: tuple[str, bool] | None = None  # name and `floating` of `open`, if these say all of the model
     spec: str
 
     # --- making models ------------------------------------------------------------------------------------------------
@@ -193,7 +194,10 @@ class Model(_core.Tree):
         if status in (_c.SOA_E_NAME, _c.SOA_E_FILE) and not os.path.exists(spec):
             _no_model(os.fspath(spec), report)
         check(status, report)
-        return cls._adopt(pointer, os.fspath(spec), loops)
+        model = cls._adopt(pointer, os.fspath(spec), loops)
+        if not ideal:
+            model._opened = (os.path.abspath(spec) if os.path.exists(spec) else os.fspath(spec)), bool(floating)
+        return model
 
     @classmethod
     def from_urdf(cls, urdf: str, floating: bool = False, ideal: bool = False, directory: str | None = None) -> Model:

@@ -91,6 +91,7 @@ class _Log:
     def __init__(self, path: str, keep: object = None) -> None:
         self.path = path
         self.keep = keep
+        self.scenario: object = None
         self.lock = threading.RLock()
         self.pointer = POINTER(_c.soa_log)()
         report = new_report()
@@ -179,8 +180,11 @@ class Record:
         return cls(_Log(os.fspath(path)))
 
     @classmethod
-    def _of_run(cls, path: str, keep: object, summary: dict[str, Any]) -> Record:
-        return cls(_Log(path, keep), summary=summary)
+    def _of_run(cls, path: str, keep: object, summary: dict[str, Any], scenario: object = None) -> Record:
+        """scenario: lives as long as the record, because a report reads the files of its models again."""
+        record = cls(_Log(path, keep), summary=summary)
+        record._log.scenario = scenario
+        return record
 
     # --- what is in it ------------------------------------------------------------------------------------------------
 

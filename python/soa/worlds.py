@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
-from ._errors import InputError, status_name
+from ._errors import InputError, SoaError, status_name
 from ._summary import number, summary_dict
 from ._tables import (
     Gap,
@@ -207,7 +207,13 @@ class World:
         self._carrier = Carrier()
         self._controller: Any = None
         self._warned = 0
-        self._pointer = start_world(self._scenario._struct)
+        try:
+            self._pointer = start_world(self._scenario._struct)
+        except SoaError as fault:
+            if fault.status in ("SOA_E_FILE", "SOA_E_NAME") and " file" in fault.args[0]:
+                folder = self._scenario._folder or os.path.dirname(os.path.abspath(self._scenario.file))
+                fault.args = (f"{fault.args[0]} (relative names of files start from {folder})",)
+            raise
         if controller is not None:
             self._set_controller(controller)
         weakref.finalize(self, _free_world, self._pointer, self._scenario, self._controller)
@@ -571,7 +577,7 @@ class World:
 
     def _summary(self, fault: str | None) -> dict[str, Any]:
         struct = self._scenario._struct
-        return summary_dict(self._summarise(), text(struct.name), int(struct.seed), fault)
+        return summary_dict(self._summarise(), text(struct.name), int(struct.seed), fault, self._scenario.drawn)
 
     def diagram(self) -> str:
         """The supervisor's phases as Graphviz text."""
