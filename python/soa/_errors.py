@@ -142,6 +142,10 @@ class LoopWarning(UserWarning):
     """A method of a tree was called on a model that brings loops along, which are not in the result."""
 
 
+class LimitWarning(UserWarning):
+    """A motion that ignores joint limits, as `simulate` does, has passed one."""
+
+
 def loop_words(count: int) -> str:
     """Loops and their number, for messages."""
     return "1 loop or other constraint" if count == 1 else f"{count} loops or other constraints"
