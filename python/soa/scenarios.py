@@ -25,7 +25,7 @@ from ._call import Array, check, new_report, numbers, text
 from ._callbacks import Carrier
 from ._documents import MODELS, drawn_into, plain, written
 from ._errors import FileError, InputError, SoaError, error
-from ._own import Folder
+from ._own import FOLDERS, Folder
 from ._summary import summary_dict
 from ._tables import scenario_defaults, scenario_keys, scenario_uniform, stock_scenario_text
 from .records import Record, _Log, optional
@@ -388,7 +388,8 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     struct = _c.soa_scenario()
     pointer, journal = POINTER(_c.soa_world)(), POINTER(_c.soa_journal)()
     report = new_report()
-    check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
+    with _models_again():
+        check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
     world._warned = 0
@@ -396,6 +397,18 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
         world._set_controller(controller)
     weakref.finalize(world, _free_world, pointer, world._scenario, world._controller)
     return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
+
+
+@contextlib.contextmanager
+def _models_again() -> Iterator[None]:
+    """Says why a model of a journal's run is not there, if it was an object in Python."""
+    try:
+        yield
+    except FileError as fault:
+        if re.search(rf"{FOLDERS}[^/]*/\d+\.soam: ", fault.args[0]):
+            fault.args = (f"{fault.args[0]}; that run was given its model as an object in Python, whose temporary file is gone: "
+                          "give scenarios whose journals are resumed or opened for their summary a file that Model.save wrote",)
+        raise
 
 
 def _was_external(path: str) -> bool:
@@ -439,7 +452,8 @@ def summary_of_log(log: _Log) -> dict[str, Any]:
     blob = log.checkpoint()
     if blob is None:
         raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
-    pointer = start_world(struct)
+    with _models_again():
+        pointer = start_world(struct)
     try:
         status = _c.soa_world_restore_state(pointer, blob[1], len(blob[1]))
         if status == _c.SOA_E_FORMAT:

@@ -201,6 +201,16 @@ def test_the_temporary_file_lives_as_long_as_it_is_needed(tmp_path: pathlib.Path
     assert not any(os.path.exists(file) for file in files)
 
 
+def test_a_journal_whose_model_was_an_object_says_so(tmp_path: pathlib.Path) -> None:
+    Scenario.from_dict({"duration": 0.02, "parts": [{"name": "m", "model": swing()}]}).run(tmp_path / "a.soalog", until=0.01)
+    gc.collect()
+    opened = soa.Record.open(tmp_path / "a.soalog")
+    assert "q.m.upper" in opened and len(opened.t) == 3
+    for call in (lambda: opened.summary, lambda: resume(tmp_path / "a.soalog")):
+        with pytest.raises(soa.FileError, match="No such file.*given its model as an object in Python.*Model.save"):
+            call()
+
+
 def test_models_only_where_they_belong() -> None:
     with pytest.raises(TypeError, match="shapes is a Model, which belongs under the key `model` of a part"):
         Scenario.from_dict({"shapes": soa.Model.open("arm7")})
