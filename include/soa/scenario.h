@@ -263,7 +263,8 @@ typedef struct soa_sensor_set {
 typedef struct soa_scene_control {
     /* Hz: rate at which signals are measured and torques computed; torques are held in between */
     double rate;
-    bool saturate; /* true: torques are kept within max_effort */
+    bool rate_given; /* the file gives `rate`; only for warnings */
+    bool saturate;   /* true: torques are kept within max_effort */
     /* The model of the controller: its values as multiples of the true ones.  Default 1. */
     double mass_estimate;
     double inertia_estimate;
@@ -298,7 +299,8 @@ typedef struct soa_integration {
 } soa_integration;
 
 typedef struct soa_recording {
-    double rate;       /* Hz, samples */
+    double rate;       /* Hz, samples; taken at whole ticks */
+    bool rate_given;   /* the file gives `rate`; only for warnings */
     double checkpoint; /* s between checkpoints; 0: only at the end */
 } soa_recording;
 

@@ -21,7 +21,7 @@ import os as _os
 from . import _core, collision, constraints, convert, embedding, forms, grasp, motion, operators, records, scenarios
 from . import control, definitions, files, graphs, journals, plots, spatial, supervisor
 from ._core import get_threads, set_threads
-from ._errors import ConvergenceError, FileError, InputError, LoopWarning, OutOfMemoryError, SingularError, SoaError
+from ._errors import ConvergenceError, FileError, InputError, LimitWarning, LoopWarning, OutOfMemoryError, SingularError, SoaError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
 from .control import Control
 from .definitions import DHRow, Inertia, Joint, Link, ModelDefinition
@@ -47,7 +47,7 @@ __all__ = [
     "Body", "Constraints", "Contact", "Control", "ConvergenceError", "DHRow", "Disc",
     "Distance", "Embedding", "Energy", "Expr", "FileError", "Frame", "Grasp", "Hold", "Inertia",
     "InputError", "InverseKinematics", "Joint", "Journal", "Link", "Linkage", "Loop",
-    "LoopWarning", "Machine", "Model", "ModelDefinition", "OperationalSpace",
+    "LimitWarning", "LoopWarning", "Machine", "Model", "ModelDefinition", "OperationalSpace",
     "OutOfMemoryError", "Plane", "Pull", "Ratio", "Record", "Rolling", "Scenario",
     "ScenarioWarning", "SingularError", "Smoothed", "SoaError", "Supervisor", "Sweep", "Task",
     "Velocity", "World", "Wrench", "collision", "constraints", "control", "convert",

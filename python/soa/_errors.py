@@ -142,10 +142,18 @@ class LoopWarning(UserWarning):
     """A method of a tree was called on a model that brings loops along, which are not in the result."""
 
 
+class LimitWarning(UserWarning):
+    """A motion that ignores joint limits, as `simulate` does, has passed one."""
+
+
+def loop_words(count: int) -> str:
+    """Loops and their number, for messages."""
+    return "1 loop or other constraint" if count == 1 else f"{count} loops or other constraints"
+
+
 def warn_loops(model: Model, method: str, stacklevel: int = 2) -> None:
     """Warns that the loops of a model are not in a result; once for each model. Called by the compiled part."""
-    count = model.loop_count
-    what = "1 loop or other constraint" if count == 1 else f"{count} loops or other constraints"
+    what = loop_words(model._bound_count)
     remedy = _CLOSED.get(method, "Model.constraints has the closed machine")
     warnings.warn(f"{method}: '{model.name}' has {what}, which this result leaves out: it is that of the spanning "
                   f"tree. {remedy}. (Said once for each model, and not after model.constraints was used.)",

@@ -24,11 +24,15 @@ C: Any = _module
 """The C interface; ctypes has no types to check."""
 
 
+FOLDERS = "soa-"
+"""Beginning of the names of temporary folders."""
+
+
 class Folder:
     """A temporary folder that goes with this object, without the ResourceWarning of tempfile.TemporaryDirectory."""
 
     def __init__(self) -> None:
-        self.name = tempfile.mkdtemp(prefix="soa-")
+        self.name = tempfile.mkdtemp(prefix=FOLDERS)
         self._finalizer = weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
 
     def cleanup(self) -> None:

@@ -67,8 +67,8 @@ def _judgement(s: Any, fault: str | None) -> dict[str, Any]:
     }
 
 
-def summary_dict(s: Any, name: str, seed: int, fault: str | None) -> dict[str, Any]:
-    """From a soa_world_summary; fault: why the run did not complete."""
+def summary_dict(s: Any, name: str, seed: int, fault: str | None, drawn: dict[str, float]) -> dict[str, Any]:
+    """From a soa_world_summary; fault: why the run did not complete; drawn: the values of a case of a sweep."""
     result: dict[str, Any] = {
         "scenario": name, "seed": seed, "completed": fault is None, "fault": fault, "simulated_s": number(s.t),
         "wall_s": number(s.wall_time), "real_time_factor": number(s.real_time_factor), "ticks": s.ticks,
@@ -86,6 +86,8 @@ def summary_dict(s: Any, name: str, seed: int, fault: str | None) -> dict[str, A
         result.update(_judgement(s, fault))
     result.update(_lists(s))
     result["phase"] = text(s.phase)
+    if drawn:
+        result["drawn"] = drawn
     return result
 
 

@@ -137,20 +137,13 @@ def model_world(model: Model, q: ArrayLike | None = None) -> World:
     from .scenarios import Scenario
     from .worlds import World
 
-    part: dict[str, Any] = {"name": "model"}
-    folder: Folder | None = None
-    if model.spec:
+    part: dict[str, Any] = {"name": "model", "model": model}
+    if model.spec and (model._made is None or model._made._as_brought):  # the file has the looks
         part["model"] = os.path.abspath(model.spec) if os.path.exists(model.spec) else model.spec
         part["floating"] = model.nv > Model.open(model.spec).nv
-    else:
-        folder = Folder()
-        part["model"] = os.path.join(folder.name, "model.soam")
-        model.save(part["model"])
     scenario = Scenario.from_dict({"name": "model", "text": model.name, "duration": 1,
                                    "gravity": model.gravity, "parts": [part]})
-    world = World(scenario)
-    if folder is not None:
-        weakref.finalize(world, folder.cleanup)  # the report reads the file again
+    world = World(scenario)  # it keeps the model's temporary file, which the report reads again
     if q is not None:
         world.set_state(q)
     return world

@@ -190,10 +190,16 @@ class ClosedDynamics:
     """What `Constraints.fd` returns.
 
     `lambda_` are multipliers, one for each row, of least norm where rows are redundant; `redundant` names those, as
-    pairs of a constraint and a row in it (the first 16; `redundant_count` all); `text` says the same.  `strength` is
+    pairs of a constraint and a row in it (the first 16; `redundant_count` all); `text` says what the first of them
+    repeats.  `strength` is
     that of the weakest independent row, 1 or less, in constraint `weakest`; it falls to 0 where a row is lost.
-    `supplied` and `dissipated` are the power, W, of drives and cut joints.  `wrenches`: for each constraint but ratios,
-    its wrenches on frame 1 and frame 2, world axes, if they were asked for.
+    `supplied` and `dissipated` are the power, W, of drives and cut joints.
+
+    `wrenches`, with `fd(..., with_wrenches=True)`: for each constraint but ratios, by name, a pair: the wrench [n; f] on
+    the body of frame 1 and that on the body of frame 2, each at the origin of its frame (not at `place1`, `place2`), in
+    world axes, N m and N; forces of spring, damper, friction and motor of a cut joint are in them.  `lambda_` of a `Loop`
+    is along the directions that its joint locks, in the axes of `place1` at its origin: N m, then N; of a `Distance` the
+    force that pulls the two points together, N.  The joints feel `G.T @ lambda_`.
     """
 
     qdd: Array
@@ -273,6 +279,7 @@ class Constraints:
         made = cls(model, len(definitions) + 16, rows + 6 * 16)
         for one in definitions:
             made._add_struct(one)
+        made._as_brought = True
         return made
 
     @classmethod
@@ -303,6 +310,7 @@ class Constraints:
         self._guard = Guard("Constraints")
         self._drives: dict[int, tuple[Drive, Any]] = {}
         self._capacity = capacity
+        self._as_brought = False  # True: the model's own, none added or removed since
         self._pointer = pointer
         self._work = new_work(model)
         weakref.finalize(self, _release, pointer, self._work, model, self._drives).atexit = False
@@ -326,6 +334,7 @@ class Constraints:
             )
         if drive is not None:
             self._drives[number.value] = drive, callback
+        self._as_brought = False
         return number.value
 
     def _struct(self, definition: Definition) -> Any:
@@ -397,6 +406,7 @@ class Constraints:
         with self._guard:
             check(_c.soa_constraints_remove(self._pointer, number), None, f"remove {constraint}")
         self._drives.pop(number, None)
+        self._as_brought = False
 
     def switch(self, constraint: str | int, on: bool) -> None:
         """Switches a constraint on or off; off it has no rows, and its cut joint no forces."""
@@ -612,7 +622,8 @@ class Constraints:
 
         method: "kkt" solves the whole system, FO00 (20); "forces" finds the constraint forces through O(n) solves,
         (21); "null_space" the independent motions, (22); "auto" chooses by sizes.  baumgarte: gamma += b[0] rate + b[1]
-        g. damping > 0 (with "forces"): a damped answer in place of redundant rows.  with_wrenches: fills `wrenches`.
+        g. damping > 0 (with "forces"): a damped answer in place of redundant rows.  with_wrenches: fills `wrenches`, the
+        constraint forces as wrenches on both bodies, at the origins of the frames, world axes (`ClosedDynamics`).
         rank_tolerance (1e-12), most_condition (1e11) and consistency (1e-7) are the limits of include/soa/constraint.h.
         Raises SingularError where M or G M^-1 G' has no usable inverse, or redundant rows contradict each other.
         """
@@ -651,7 +662,7 @@ class Constraints:
             report.condition,
             tuple((names[report.redundant_constraint[i]], int(report.redundant_row[i])) for i in range(listed)),
             report.redundant,
-            said,
+            said if report.redundant < 2 else f"{said} (the first of {report.redundant} redundant rows)",
             report.strength,
             names.get(report.weakest),
             report.residual,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import warnings
 import weakref
 from collections.abc import Iterable, Sequence
 from ctypes import POINTER, byref, c_int, c_void_p, cast, create_string_buffer, memmove, string_at
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from . import _c, _core
 from ._call import Array, check, from_pointer, new_report, numbers, text, vector
-from ._errors import FileError, InputError, SingularError, one_wrench, warn_loops
+from ._errors import FileError, InputError, LoopWarning, SingularError, loop_words, one_wrench, warn_loops
 from .frames import Axes, Wrench, frame_matrix, frame_struct
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class Model(_core.Tree):
     _loops: Any
     _made: Constraints | None
     _sampler: Sampler | None = None
+    _opened: tuple[str, bool] | None = None  # name and `floating` of `open`, if these say all of the model
     spec: str
 
     # --- making models ------------------------------------------------------------------------------------------------
@@ -192,7 +194,10 @@ class Model(_core.Tree):
         if status in (_c.SOA_E_NAME, _c.SOA_E_FILE) and not os.path.exists(spec):
             _no_model(os.fspath(spec), report)
         check(status, report)
-        return cls._adopt(pointer, os.fspath(spec), loops)
+        model = cls._adopt(pointer, os.fspath(spec), loops)
+        if not ideal:
+            model._opened = (os.path.abspath(spec) if os.path.exists(spec) else os.fspath(spec)), bool(floating)
+        return model
 
     @classmethod
     def from_urdf(cls, urdf: str, floating: bool = False, ideal: bool = False, directory: str | None = None) -> Model:
@@ -239,23 +244,50 @@ class Model(_core.Tree):
         model._keep = buffer
         return model
 
-    def to_bytes(self) -> bytes:
-        """The whole model as bytes, to be stored or sent; `Model.from_bytes` reads them. Loops are not included."""
+    def to_bytes(self, *, tree_only: bool = False) -> bytes:
+        """The whole model as bytes, to be stored or sent; `Model.from_bytes` reads them.
+
+        The format has no loops: a model with loops or other constraints (`constraints`, also those that were added to it)
+        is refused, unless tree_only=True leaves them out.
+
+        >>> import soa
+        >>> soa.Model.from_bytes(soa.Model.open("arm7").to_bytes()).nv
+        7
+        """
+        self._refuse_loops("to_bytes", tree_only)
         return string_at(self._address, _c.soa_model_bytes(self._pointer))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the model as a file (.soam) that `Model.open` reads. Loops are not included."""
+    def save(self, path: str | os.PathLike[str], *, tree_only: bool = False) -> None:
+        """Saves the model as a file (.soam) that `Model.open` reads. Loops are refused or left out: see `to_bytes`."""
+        self._refuse_loops("save", tree_only)
         report = new_report()
         check(_c.soa_model_save(self._pointer, os.fsencode(path), byref(report)), report)
 
     def __reduce__(self) -> Any:
-        if self.loop_count:
-            raise TypeError(f"'{self.name}' has {self.loop_count} loops or other constraints, which pickling would lose: send "
-                            "the name or the file, and open it there")
+        count = self._bound_count
+        if count:
+            raise TypeError(f"'{self.name}' has {loop_words(count)}, which pickling would lose: send the name or the file, "
+                            "and open it there")
         return Model.from_bytes, (self.to_bytes(),)
+
+    @property
+    def _bound_count(self) -> int:
+        """Number of loops and other constraints, with those that were added to `constraints`."""
+        return self.loop_count if self._made is None else len(self._made)
+
+    def _refuse_loops(self, method: str, tree_only: bool) -> None:
+        count = self._bound_count
+        if count and not tree_only:
+            raise InputError(f"{method}: '{self.name}' has {loop_words(count)}, which saved models cannot hold: keep the file "
+                             f"or the code it came from, give the loops as `constraints:` of a scenario, or {method}(..., "
+                             "tree_only=True) for the spanning tree without them")
 
     def _copy(self, pointer: Any) -> Model:
         """A model of the same bodies, with the same loops."""
+        if self._made is not None and not self._made._as_brought:
+            _c.soa_model_free(pointer)
+            raise InputError(f"the constraints of '{self.name}' were changed after it was made, and a copy has those that it "
+                             "brought along: copy first, then add or remove constraints (Model.constraints) of the copy")
         model = Model._adopt(pointer, self.spec)
         model._loops = self._loops
         model._says_loops = model.loop_count > 0
@@ -512,7 +544,9 @@ class Model(_core.Tree):
         """
         from .files import generate_c
 
-        self._note_loops("generate_c")
+        if self._bound_count:  # every time: the code outlives this object
+            warnings.warn(f"generate_c: '{self.name}' has {loop_words(self._bound_count)}, which the code leaves out: it is "
+                          "that of the spanning tree", LoopWarning, stacklevel=2)
         return generate_c(self, path, prefix)
 
     @property

@@ -6,10 +6,13 @@ Scenarios (`soa.Scenario`) are for machines with contacts, sensors and controlle
 from __future__ import annotations
 
 import contextlib
+import csv
 import math
+import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from ctypes import POINTER, byref, cast
-from dataclasses import dataclass
+from ctypes import POINTER, byref, c_void_p, cast
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -18,13 +21,16 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
+from ._errors import LimitWarning, loop_words
 from .model import Model
+from .records import draw, matches, optional
 
 Torque = Callable[[float, Array, Array], ArrayLike]
 Stop = Callable[[float, Array, Array], object]
 Answer = Literal["stop", "release", "ignore"]
 _ANSWERS = {"stop": _c.SOA_GRASP_STOP, "release": _c.SOA_GRASP_RELEASE, "ignore": _c.SOA_GRASP_IGNORE}
 _CONTACT_EVENTS = ("holds", "breaks", "slips", "tips")
+_LIMIT_ROUNDING = 1e-9  # rad or m by which a limit may be passed without a warning
 METHODS = ("auto", "kkt", "forces", "null_space")
 
 
@@ -46,6 +52,53 @@ class Motion:
     supplied: Array
     balance: Array
     result: dict[str, Any]
+    signals: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
+    """Names and units of the columns of q, then of v, as records have them."""
+
+    def _table(self, patterns: tuple[str, ...]) -> tuple[dict[str, Array], dict[str, str]]:
+        """Columns by name, and their units."""
+        nq = self.q.shape[1]
+        columns = {name: self.q[:, i] if i < nq else self.v[:, i - nq] for i, (name, _) in enumerate(self.signals)}
+        units = dict(self.signals)
+        for name in ("kinetic", "potential", "dissipated", "supplied", "balance"):
+            columns[name], units[name] = getattr(self, name), "J"
+        for pattern in patterns:
+            if not any(matches(name, pattern) for name in columns):
+                raise KeyError(f"the motion has no signal '{pattern}': it has {', '.join(columns)}")
+        chosen = [name for name in columns if not patterns or any(matches(name, pattern) for pattern in patterns)]
+        return {name: columns[name] for name in chosen}, {name: units[name] for name in chosen}
+
+    def to_pandas(self, *patterns: str) -> Any:
+        """A pandas DataFrame: index t (s), a column for each coordinate and energy; units in `attrs["units"]`.
+
+        patterns: names of columns ("q.joint1", "v.joint1", "kinetic", ...), `*` and `?` allowed; none given: all.
+        """
+        pd = optional("pandas", "Motion.to_pandas")
+        columns, units = self._table(patterns)
+        frame = pd.DataFrame(columns, index=pd.Index(self.t, name="t"))
+        frame.attrs["units"] = {"t": "s", **units}
+        return frame
+
+    def to_csv(self, path: str | os.PathLike[str], *patterns: str) -> None:
+        """Writes a CSV file: a line "t [s],name [unit],...", then numbers that read back to the same bits.
+
+        >>> import os, tempfile, soa
+        >>> arm = soa.Model.open("arm7")
+        >>> file = os.path.join(tempfile.mkdtemp(), "arm.csv")
+        >>> soa.simulate(arm, arm.neutral() + 0.3, duration=0.01).to_csv(file, "q.joint1")
+        >>> open(file).readline().strip()
+        't [s],q.joint1 [rad]'
+        """
+        columns, units = self._table(patterns)
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["t [s]", *(f"{name} [{unit}]" if unit else name for name, unit in units.items())])
+            writer.writerows(zip(self.t.tolist(), *(column.tolist() for column in columns.values())))
+
+    def plot(self, *patterns: str, axes: Any = None) -> Any:
+        """Draws columns over time with matplotlib, as `Record.plot` does: a picture for each unit. Returns the figure."""
+        columns, units = self._table(patterns)
+        return draw(self.t, columns, units, axes)
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} to {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -89,6 +142,48 @@ class GraspMotion(ClosedMotion):
     forces: list[Array]
     margins: list[Array]
     events: list[GraspEvent]
+
+
+_FREE = (("x", "m"), ("y", "m"), ("z", "m"), ("qw", ""), ("qx", ""), ("qy", ""), ("qz", "")), (
+    ("wx", "rad/s"), ("wy", "rad/s"), ("wz", "rad/s"), ("vx", "m/s"), ("vy", "m/s"), ("vz", "m/s"))
+
+
+def _signals(model: Model) -> tuple[tuple[str, str], ...]:
+    """Names and units of the coordinates, then of the velocities."""
+    found: list[tuple[str, str]] = []
+    for letter, per, which in (("q", "", 0), ("v", "/s", 1)):
+        for body in model.bodies:
+            own = body.v if which else body.q
+            count = own.stop - own.start
+            unit = {"revolute": "rad", "prismatic": "m"}.get(body.type)
+            if body.type == "free":
+                found += [(f"{letter}.{body.joint}.{name}", one) for name, one in _FREE[which]]
+            elif count == 1:
+                found.append((f"{letter}.{body.joint}", unit + per if unit else ""))
+            else:
+                found += [(f"{letter}.{body.joint}.{k}", "") for k in range(count)]
+    return tuple(found)
+
+
+def _say_limits(model: Model, what: str, q: Array) -> None:
+    """Warns, once for a motion, if samples are beyond joint limits, which nothing keeps here."""
+    worst, said, count = 0.0, "", 0
+    for body in model.bodies:
+        if body.q.stop - body.q.start != 1 or not len(q):
+            continue
+        column = q[:, body.q.start]
+        beyond = np.maximum(column - body.upper, body.lower - column)
+        at = int(np.argmax(beyond))
+        if beyond[at] > _LIMIT_ROUNDING:
+            count += 1
+            if beyond[at] > worst:
+                unit = "m" if body.type == "prismatic" else "rad"
+                worst = float(beyond[at])
+                said = f"joint '{body.joint}' was at {column[at]:.3g} {unit}, its limits are {body.lower:.3g} to {body.upper:.3g}"
+    if count:
+        more = "" if count == 1 else f", and {count - 1} more passed theirs"
+        warnings.warn(f"{what} does not stop joints at their limits: {said}{more}; soa.World of a scenario has stops: "
+                      "Scenario.from_dict({'parts': [{'name': 'm', 'model': model}]})", LimitWarning, stacklevel=4)
 
 
 def _figures(struct: Any) -> dict[str, Any]:
@@ -176,10 +271,11 @@ _CLOSED = (*_COMMON, "position_error", "rate_error")
 Moved = TypeVar("Moved", bound=Motion)
 
 
-def _finish(status: int, report: Any, what: str, motion: Moved) -> Moved:
+def _finish(status: int, report: Any, what: str, motion: Moved, model: Model) -> Moved:
     """The motion, or the exception of a status with the motion as far as it went."""
     with _keeping(lambda: motion):
         check(status, report, what)
+        _say_limits(model, what, motion.q)
     return motion
 
 
@@ -203,7 +299,7 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
 
     torque: a function `(t, q, v) -> tau` (nv,), N m and N, zeros for none; smooth between samples. stop: a function
     `(t, q, v)` called with each sample; an answer that is true ends the motion. v None: at rest. Joint limits do not
-    stop joints. If the integration fails, or torque or stop raises, the exception has the motion as far as it went as its
+    stop joints: a `LimitWarning` says so, once, if a sample is beyond one; a `World` has stops. If the integration fails, or torque or stop raises, the exception has the motion as far as it went as its
     attribute `motion`.
 
     >>> import soa, soa.motion
@@ -215,8 +311,8 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
     if not isinstance(model, Model):
         raise TypeError(f"simulate: the first argument is a {type(model).__name__}, expected a Model; constraints and grasps "
                         "are moved by simulate_closed and simulate_grasp")
-    if model.loop_count:
-        raise ValueError(f"'{model.name}' has {model.loop_count} loops or other constraints, which simulate does not keep: use "
+    if model._bound_count:
+        raise ValueError(f"'{model.name}' has {loop_words(model._bound_count)}, which simulate does not keep: use "
                          "simulate_closed(model.constraints, ...)")
     qv, vv = _states(q, v, model.nq, model.nv)
     samples = _Samples(model.nq, model.nv, torque, stop)
@@ -225,11 +321,11 @@ def simulate(model: Model, q: ArrayLike, v: ArrayLike | None = None, duration: f
                               "relative_tolerance": relative_tolerance, "absolute_tolerance": absolute_tolerance})
 
     def made() -> Motion:
-        return Motion(**samples.columns(_COMMON), result=_figures(result))
+        return Motion(**samples.columns(_COMMON), result=_figures(result), signals=_signals(model))
 
     with _keeping(made), samples.carrier:
         status = _c.soa_simulate(model._pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
-    return _finish(status, report, "simulate", made())
+    return _finish(status, report, "simulate", made(), model)
 
 
 def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, duration: float = 1.0,
@@ -254,7 +350,8 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
     from .constraints import Constraints
 
     pointer = _checked("simulate_closed", constraints, Constraints, "model.constraints has those of a model's file")
-    nq, nv = _sizes(_c.soa_constraints_model(pointer))
+    model = _model_of(_c.soa_constraints_model(pointer), constraints)
+    nq, nv = model.nq, model.nv
     qv, vv = _states(q, v, nq, nv)
     samples = _Samples(nq, nv, torque, stop)
     options, result, report = _c.soa_closed_sim_options_default(), _c.soa_closed_sim_result(), new_report()
@@ -264,11 +361,11 @@ def simulate_closed(constraints: Any, q: ArrayLike, v: ArrayLike | None = None, 
     options.closed.method = METHODS.index(method)
 
     def made() -> ClosedMotion:
-        return ClosedMotion(**samples.columns(_CLOSED), result=_figures(result))
+        return ClosedMotion(**samples.columns(_CLOSED), result=_figures(result), signals=_signals(model))
 
     with _keeping(made), _in_use(constraints), samples.carrier:
         status = _c.soa_closed_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
-    return _finish(status, report, "simulate_closed", made())
+    return _finish(status, report, "simulate_closed", made(), model)
 
 
 def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duration: float = 1.0,
@@ -285,7 +382,8 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
     from .grasp import Grasp
 
     pointer = _checked("simulate_grasp", grasp, Grasp, "soa.Grasp(model), with contacts added")
-    nq, nv = _sizes(_c.soa_grasp_model(pointer))
+    model = _model_of(_c.soa_grasp_model(pointer), grasp)
+    nq, nv = model.nq, model.nv
     qv, vv = _states(q, v, nq, nv)
     samples = _Samples(nq, nv, torque, stop)
     options, result, report = _c.soa_grasp_sim_options_default(), _c.soa_grasp_sim_result(), new_report()
@@ -313,11 +411,11 @@ def simulate_grasp(grasp: Any, q: ArrayLike, v: ArrayLike | None = None, duratio
 
     def made() -> GraspMotion:
         return GraspMotion(**samples.columns(_CLOSED), result=_figures(result), forces=samples.rows.get("forces", []),
-                           margins=samples.rows.get("margins", []), events=events)
+                           margins=samples.rows.get("margins", []), events=events, signals=_signals(model))
 
     with _keeping(made), _in_use(grasp), samples.carrier:
         status = _c.soa_grasp_simulate(pointer, numbers(qv), numbers(vv), byref(options), byref(result), byref(report))
-    return _finish(status, report, "simulate_grasp", made())
+    return _finish(status, report, "simulate_grasp", made(), model)
 
 
 @contextlib.contextmanager
@@ -334,8 +432,13 @@ def _in_use(held: Any) -> Iterator[None]:
             raise failed
 
 
-def _sizes(model: Any) -> tuple[int, int]:
-    return int(_c.soa_model_nq(model)), int(_c.soa_model_nv(model))
+def _model_of(pointer: Any, keep: object) -> Model:
+    """The model of constraints or of a grasp, which own it."""
+    address = cast(pointer, c_void_p).value
+    assert address is not None
+    model = Model(address, False)
+    model.spec, model._loops, model._keep, model._made = "", None, keep, None
+    return model
 
 
 def _states(q: ArrayLike, v: ArrayLike | None, nq: int, nv: int) -> tuple[Array, Array | None]:

@@ -91,6 +91,7 @@ class _Log:
     def __init__(self, path: str, keep: object = None) -> None:
         self.path = path
         self.keep = keep
+        self.scenario: object = None
         self.lock = threading.RLock()
         self.pointer = POINTER(_c.soa_log)()
         report = new_report()
@@ -179,8 +180,11 @@ class Record:
         return cls(_Log(os.fspath(path)))
 
     @classmethod
-    def _of_run(cls, path: str, keep: object, summary: dict[str, Any]) -> Record:
-        return cls(_Log(path, keep), summary=summary)
+    def _of_run(cls, path: str, keep: object, summary: dict[str, Any], scenario: object = None) -> Record:
+        """scenario: lives as long as the record, because a report reads the files of its models again."""
+        record = cls(_Log(path, keep), summary=summary)
+        record._log.scenario = scenario
+        return record
 
     # --- what is in it ------------------------------------------------------------------------------------------------
 
@@ -455,24 +459,9 @@ class Record:
         names = self.match(*patterns)
         if not names:
             raise ValueError("the record has no signals to plot")
-        units = self.units
-        groups: dict[str, list[str]] = {}
-        for name in names:
-            groups.setdefault(units[name], []).append(name)
-        if axes is not None and len(groups) > 1:
-            raise ValueError(f"signals of several units ({', '.join(u or '1' for u in groups)}) "
-                             "do not go into one picture")
         t, columns = self._table(names)
-        values = dict(zip(names, columns))
-        pictures = [axes] if axes is not None else _pictures(len(groups))
-        for picture, (unit, members) in zip(pictures, groups.items()):
-            for name in members:
-                picture.plot(t, values[name], label=name, linewidth=1)
-            picture.set_ylabel(unit)  # names are in the legend: beside the axis long ones would overlap
-            picture.legend(fontsize="small", ncols=1 + len(members) // 12)
-            picture.grid(True, alpha=0.3)
-        pictures[-1].set_xlabel("t [s]")
-        figure: matplotlib.figure.Figure = pictures[-1].figure
+        units = self.units
+        figure: matplotlib.figure.Figure = draw(t, dict(zip(names, columns)), {name: units[name] for name in names}, axes)
         return figure
 
     @overload
@@ -503,6 +492,24 @@ def _reopened(path: str, since: float, until: float, summary: dict[str, Any] | N
     return Record(_Log(path), since, until, summary)
 
 
+def draw(t: Array, columns: dict[str, Array], units: dict[str, str], axes: Any = None) -> Any:
+    """Columns over time with matplotlib, a picture for each unit; or into axes. Returns the figure."""
+    groups: dict[str, list[str]] = {}
+    for name in columns:
+        groups.setdefault(units[name], []).append(name)
+    if axes is not None and len(groups) > 1:
+        raise ValueError(f"signals of several units ({', '.join(u or '1' for u in groups)}) do not go into one picture")
+    pictures = [axes] if axes is not None else _pictures(len(groups))
+    for picture, (unit, members) in zip(pictures, groups.items()):
+        for name in members:
+            picture.plot(t, columns[name], label=name, linewidth=1)
+        picture.set_ylabel(unit)  # names are in the legend: beside the axis long ones would overlap
+        picture.legend(fontsize="small", ncols=1 + len(members) // 12)
+        picture.grid(True, alpha=0.3)
+    pictures[-1].set_xlabel("t [s]")
+    return pictures[-1].figure
+
+
 def _pictures(count: int) -> list[Any]:
     pyplot = optional("matplotlib.pyplot", "Record.plot")
     _, pictures = pyplot.subplots(count, 1, sharex=True, squeeze=False, figsize=(8, 2 + 2.2 * count),
@@ -527,4 +534,4 @@ def _place(signals: Any, name: str) -> str:
     return path
 
 
-__all__ = ["Event", "Overview", "Record", "RecordInfo", "free_memory", "matches", "optional"]
+__all__ = ["Event", "Overview", "Record", "RecordInfo", "draw", "free_memory", "matches", "optional"]

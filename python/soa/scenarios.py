@@ -21,13 +21,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _c
-from ._call import Array, check, new_report, text
+from ._call import Array, check, new_report, numbers, text
 from ._callbacks import Carrier
+from ._documents import MODELS, drawn_into, plain, written
 from ._errors import FileError, InputError, SoaError, error
-from ._own import Folder
+from ._own import FOLDERS, Folder
 from ._summary import summary_dict
 from ._tables import scenario_defaults, scenario_keys, scenario_uniform, stock_scenario_text
-from .model import Model
 from .records import Record, _Log, optional
 from .worlds import Controller, ScenarioWarning, World, WorldMemory, start_world, warning_text
 
@@ -46,10 +46,13 @@ class Scenario:
     True
     """
 
-    def __init__(self, struct: Any, document: dict[str, Any] | None = None, keep: object = None) -> None:
+    def __init__(self, struct: Any, document: dict[str, Any] | None = None, keep: object = None,
+                 folder: str | None = None) -> None:
         """Use `open`, `from_yaml` or `from_dict`."""
         self._struct = struct
         self._document = document
+        self._folder = folder  # where relative names of files in the document start; None: that of the file
+        self._drawn: dict[str, float] | None = None
         weakref.finalize(self, _free_scenario, struct, keep)
 
     @classmethod
@@ -75,6 +78,12 @@ class Scenario:
     def from_dict(cls, document: Mapping[str, Any], name: str = "(dict)") -> Scenario:
         """A scenario from a dict with the keys of scenario files. NumPy arrays and numbers may be in it.
 
+        `model` of a part may also be a `soa.Model`, `soa.ModelDefinition`, `soa.Linkage` or the result of
+        `Linkage.span()`. One that `Model.open` gave is used by its name. Others become temporary files, which live as long
+        as the scenario; their loops become `constraints`, named PART-LOOP. `resume` of a journal in another program needs
+        a model with a file of its own: `Model.save`. Relative names of files start from the present folder, or from that
+        of `name`.
+
         What cannot be used is an `InputError` (a ValueError) that names the key. Lines in messages are those of
         `Scenario.yaml`, the dict written as a text.
 
@@ -87,11 +96,16 @@ class Scenario:
         True
         """
         _check_values(document, "")
-        copy = json.loads(_json(document))
-        return cls._parse(_json(document), name, copy)
+        return cls._from_document(plain(document), name, os.path.dirname(os.path.abspath(name)))
 
     @classmethod
-    def _parse(cls, source: str, name: str, document: dict[str, Any] | None) -> Scenario:
+    def _from_document(cls, document: dict[str, Any], name: str, folder: str | None) -> Scenario:
+        held, kept = written(document, folder)
+        return cls._parse(_json(held), name, document, kept, folder)
+
+    @classmethod
+    def _parse(cls, source: str, name: str, document: dict[str, Any] | None, kept: object = None,
+               folder: str | None = None) -> Scenario:
         struct = _c.soa_scenario()
         report = new_report()
         data = source.encode()
@@ -102,7 +116,7 @@ class Scenario:
                 raise InputError(said, "SOA_E_FORMAT", -1, report.line)
             raise error(status, said, report.body, report.line)
         check(status, report)
-        return cls(struct, document)
+        return cls(struct, document, kept, folder)
 
     # --- what is in it ------------------------------------------------------------------------------------------------
 
@@ -123,8 +137,35 @@ class Scenario:
 
     @property
     def yaml(self) -> str:
-        """The text it was read from."""
+        """The text it was read from; of a case of a sweep `to_dict` as a text."""
+        if self._struct.is_case:
+            return _json(written(self.to_dict(), self._folder)[0])
         return text(self._struct.source)
+
+    @property
+    def drawn(self) -> dict[str, float]:
+        """What was drawn for this case of a sweep: `{quantity: value}`; empty for a scenario that is no case.
+
+        >>> import soa.scenarios
+        >>> varied = soa.scenarios.Scenario.from_dict({
+        ...     "parts": [{"name": "ball", "body": {"mass": 1, "sphere": 0.1}}], "sweep": {"ball.mass_scale": [0.5, 2]}})
+        >>> 0.5 <= varied.case(3).drawn["ball.mass_scale"] <= 2, varied.drawn
+        (True, {})
+        """
+        if self._drawn is None:
+            self._drawn = self._draw() if self._struct.is_case else {}
+        return dict(self._drawn)
+
+    def _draw(self) -> dict[str, float]:
+        """Draws again what this case drew."""
+        whole, again, report = _c.soa_scenario(), _c.soa_scenario(), new_report()
+        memmove(byref(whole), byref(self._struct), sizeof(whole))
+        whole.memory, whole.seed, whole.is_case = None, self._struct.drawn_from, False
+        values = np.zeros(whole.variation_count)
+        check(_c.soa_scenario_vary(byref(whole), self._struct.case_number, byref(again), numbers(values), byref(report)),
+              report)
+        _c.soa_scenario_free(byref(again))
+        return dict(zip(self.variations, values.tolist()))
 
     @property
     def duration(self) -> float:
@@ -148,10 +189,15 @@ class Scenario:
         return {text(v.path): (v.low, v.high) for v in found}
 
     def to_dict(self) -> dict[str, Any]:
-        """The scenario as a dict; needs the package pyyaml unless it was made from a dict."""
+        """The scenario as a dict; needs the package pyyaml unless it was made from a dict.
+
+        That of a case of a sweep has the values that were drawn and the case's seed, and no `sweep`.
+        """
         if self._document is None:
-            self._document = _load_yaml(self.yaml)
-        copy: dict[str, Any] = json.loads(json.dumps(self._document))
+            self._document = _load_yaml(text(self._struct.source))
+        if self._struct.is_case:
+            return drawn_into(self._document, self._struct, list(self.drawn), self.parts)
+        copy: dict[str, Any] = plain(self._document)
         return copy
 
     # --- variants -----------------------------------------------------------------------------------------------------
@@ -165,7 +211,8 @@ class Scenario:
         """
         if not overrides:
             return self
-        source = None if self._document is not None else _replace_lines(self.yaml, overrides)
+        lines = self._document is None and not self._struct.is_case
+        source = _replace_lines(self.yaml, overrides) if lines else None
         if source is not None:
             try:
                 return Scenario._parse(source, self.file, None)
@@ -173,24 +220,40 @@ class Scenario:
                 raise InputError(fault.args[0], fault.status, fault.body, fault.line) from None
         _check_values(overrides, "")
         document = self.to_dict()
-        _merge(document, json.loads(_json(overrides)))
-        return Scenario._parse(_json(document), self.file, document)
+        _merge(document, plain(overrides))
+        return Scenario._from_document(document, self.file, self._folder)
 
     def case(self, number: int) -> Scenario:
-        """Case `number` of the scenario's sweep, its quantities drawn as `sweep` draws them."""
+        """Case `number` of the scenario's sweep, its quantities drawn as `sweep` draws them: `drawn` has them.
+
+        The values are part of it: of its `to_dict`, `yaml` and `with_values` as well. A case has no cases.
+        """
+        self._refuse_case("case")
         if number < 0:
             raise ValueError(f"case is {number}, expected 0 or more")
         struct = _c.soa_scenario()
         report = new_report()
         check(_c.soa_scenario_vary(byref(self._struct), number, byref(struct), None, byref(report)), report)
-        return Scenario(struct, self._document, self)
+        return Scenario(struct, self._document, self, self._folder)
+
+    def _refuse_case(self, what: str) -> None:
+        if self._struct.is_case:
+            raise InputError(f"{what}: '{self.name}' is case {self._struct.case_number} of a sweep, its quantities are drawn: "
+                             "take other cases from the scenario that it is a case of")
 
     def _copy(self) -> Scenario:
         """A copy of the struct, which shares what it points to; C does not free that with the copy."""
         struct = _c.soa_scenario()
         memmove(byref(struct), byref(self._struct), sizeof(struct))
         struct.memory = None
-        return Scenario(struct, self._document, self)
+        return Scenario(struct, self._document, self, self._folder)
+
+    def _with_seed(self, seed: int) -> Scenario:
+        if self._struct.is_case:  # a journal of it could not say both
+            return self.with_values(seed=_seed(seed))
+        copy = self._copy()
+        copy._struct.seed = _seed(seed)
+        return copy
 
     def _externally_controlled(self) -> Scenario:
         copy = self._copy()
@@ -230,8 +293,7 @@ class Scenario:
                 raise TypeError(f"run has no argument '{name}' for a function; did you mean 'controller' or 'progress'?")
         scenario = self.with_values(**overrides)
         if seed is not None:
-            scenario = scenario._copy()
-            scenario._struct.seed = _seed(seed)
+            scenario = scenario._with_seed(seed)
         if case is not None:
             scenario = scenario.case(case)
         end = _end(scenario.duration if until is None else until)
@@ -310,7 +372,7 @@ def _record(world: World, journal: Any, path: str, keep: object, end: float,
     summary = world._summary(why)
     for one in summary.get("warnings", []):
         warnings.warn(warning_text(**one), ScenarioWarning, stacklevel=3)
-    return Record._of_run(path, keep, summary)
+    return Record._of_run(path, keep, summary, world.scenario)
 
 
 def _attach(fault: BaseException, world: World, path: str, keep: object, why: str | None) -> None:
@@ -318,7 +380,7 @@ def _attach(fault: BaseException, world: World, path: str, keep: object, why: st
     record = None
     if os.path.exists(path):  # not before the first tick has ended
         with contextlib.suppress(SoaError):
-            record = Record._of_run(path, keep, world._summary(why))
+            record = Record._of_run(path, keep, world._summary(why), world.scenario)
     with contextlib.suppress(AttributeError):  # of exceptions with __slots__
         setattr(fault, "record", record)
 
@@ -339,7 +401,8 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
     struct = _c.soa_scenario()
     pointer, journal = POINTER(_c.soa_world)(), POINTER(_c.soa_journal)()
     report = new_report()
-    check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
+    with _models_again():
+        check(_c.soa_world_resume(os.fsencode(path), byref(struct), byref(pointer), byref(journal), byref(report)), report)
     world = World.__new__(World)
     world._scenario, world._carrier, world._controller, world._pointer = Scenario(struct), Carrier(), None, pointer
     world._warned = 0
@@ -351,6 +414,18 @@ def resume(path: str | os.PathLike[str], progress: bool | Progress | None = None
             _c.soa_journal_abandon(journal, None)
             raise
     return _record(world, journal, os.fspath(path), None, world.scenario.duration if given is None else given, progress)
+
+
+@contextlib.contextmanager
+def _models_again() -> Iterator[None]:
+    """Says why a model of a journal's run is not there, if it was an object in Python."""
+    try:
+        yield
+    except FileError as fault:
+        if re.search(rf"{FOLDERS}[^/]*/\d+\.soam: ", fault.args[0]):
+            fault.args = (f"{fault.args[0]}; that run was given its model as an object in Python, whose temporary file is gone: "
+                          "give scenarios whose journals are resumed or opened for their summary a file that Model.save wrote",)
+        raise
 
 
 def _was_external(path: str) -> bool:
@@ -394,7 +469,8 @@ def summary_of_log(log: _Log) -> dict[str, Any]:
     blob = log.checkpoint()
     if blob is None:
         raise SoaError(f"{log.path}: the record has no checkpoint, and so no figures")
-    pointer = start_world(struct)
+    with _models_again():
+        pointer = start_world(struct)
     try:
         status = _c.soa_world_restore_state(pointer, blob[1], len(blob[1]))
         if status == _c.SOA_E_FORMAT:
@@ -404,7 +480,7 @@ def summary_of_log(log: _Log) -> dict[str, Any]:
         summary = _c.soa_world_summary()
         check(_c.soa_world_summarise(pointer, byref(summary)))
         fault = None if log.info().complete else "the run was not finished"
-        return summary_dict(summary, scenario.name, scenario.seed, fault)
+        return summary_dict(summary, scenario.name, scenario.seed, fault, scenario.drawn)
     finally:
         _c.soa_world_free(pointer)
 
@@ -438,9 +514,10 @@ def _check_values(value: object, place: str) -> None:
         if not math.isfinite(float(value)):
             raise InputError(f"{what} is {value}: all numbers must be finite", "SOA_E_NOT_FINITE")
     elif value is not None and not isinstance(value, str | bool | int | np.generic | np.ndarray | os.PathLike):
-        if isinstance(value, Model):
-            raise TypeError(f"{what} is the Model '{value.name}', expected its file or name: give "
-                            + (repr(value.spec) if value.spec else "the path of a file that Model.save wrote"))
+        if isinstance(value, MODELS) and re.fullmatch(r"parts\[\d+\]\.model", place):
+            return
+        if isinstance(value, MODELS):
+            raise TypeError(f"{what} is a {type(value).__name__}, which belongs under the key `model` of a part")
         raise TypeError(f"{what}: a scenario cannot hold a {type(value).__name__}, expected a number, a text, a list or "
                         "a dict")
 
@@ -451,17 +528,9 @@ def _line_of(source: str, line: int) -> str:
     return f"; line {line} of the dict as a text: {lines[line - 1].strip()}" if 0 < line <= len(lines) else ""
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    raise TypeError(f"a scenario cannot hold a {type(value).__name__}")
-
-
 def _json(document: Mapping[str, Any]) -> str:
     """JSON, which is YAML."""
-    return json.dumps(dict(document), default=_plain, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -588,9 +657,9 @@ def sweep(scenario: Scenario | str | os.PathLike[str], cases: int = 100, seed: i
     if operator.index(threads) < 0:
         raise InputError(f"sweep: threads is {threads}, expected 0 (all) or more")
     given = scenario if isinstance(scenario, Scenario) else Scenario.open(scenario)
+    given._refuse_case("sweep")
     if seed is not None:
-        given = given._copy()
-        given._struct.seed = _seed(seed)
+        given = given._with_seed(seed)
     if table is None and resume:
         raise ValueError("resume needs the table of the sweep before")
     carrier = Carrier()

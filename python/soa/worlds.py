@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import os
+import re
 import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike
 from . import _c
 from ._call import Array, check, new_report, numbers, text, vector
 from ._callbacks import Carrier, copied, write_torque
-from ._errors import InputError, status_name
+from ._errors import InputError, SoaError, status_name
 from ._summary import number, summary_dict
 from ._tables import (
     Gap,
@@ -149,8 +150,22 @@ class ScenarioWarning(UserWarning):
 
 
 def warning_text(code: str, name: str, value: float | None, remedy: str) -> str:
-    """A warning of the C library in a line."""
-    return f"{code}: {name}: {value}; {remedy}"
+    """A warning of the C library in a line: the value, if there is one, with three digits and its unit."""
+    if value is None:
+        return f"{code}: {name}: {remedy}"
+    shown = f"{value:.3g}"
+    unit = _UNITS.get(code)
+    if unit is None:  # it depends on the joint or frame; some remedies say it
+        found = re.search(rf"(?<![\d.]){re.escape(shown)}\d* (N m|N|rad or m|rad|m)\b", remedy)
+        unit = found[1] if found else _EITHER.get(code, "")
+    return f"{code}: {name}: {shown} {unit}".rstrip() + f"; {remedy}"
+
+
+_UNITS = {"overlap-left-out": "m", "falls-forever": "m", "fixed-step-unstable": "rad", "disturbance-late": "s", "step-cut": "s",
+          "rate-unused": "Hz", "recording-rate": "Hz", "saturated": "of the time", "energy-balance": "of the largest energy",
+          "mesh-missing": "shapes", "sampled-gain": "", "sampled-spring": "", "singular": ""}
+_EITHER = {"chatter": "N m or N", "effort-unused": "N m or N", "out-of-reach": "rad or m", "goal-follows": "rad or m",
+           "limits-exclude": "rad or m", "start-outside-limits": "rad or m"}
 
 
 def _check_gains(what: str, given: Pull | Hold) -> None:
@@ -158,6 +173,13 @@ def _check_gains(what: str, given: Pull | Hold) -> None:
         value = getattr(given, name)
         if not 0 <= value < math.inf:
             raise InputError(f"{name} of {what} is {value}, expected a finite number, 0 or more")
+
+
+def _fixed(pointer: Any, count: int) -> Array:
+    """A copy that refuses to be written to: a change of it would not be one of the world."""
+    result = copied(pointer, count)
+    result.flags.writeable = False
+    return result
 
 
 def _free_world(pointer: Any, *keep: object) -> None:
@@ -223,7 +245,13 @@ class World:
         self._carrier = Carrier()
         self._controller: Any = None
         self._warned = 0
-        self._pointer = start_world(self._scenario._struct)
+        try:
+            self._pointer = start_world(self._scenario._struct)
+        except SoaError as fault:
+            if fault.status in ("SOA_E_FILE", "SOA_E_NAME") and " file" in fault.args[0]:
+                folder = self._scenario._folder or os.path.dirname(os.path.abspath(self._scenario.file))
+                fault.args = (f"{fault.args[0]} (relative names of files start from {folder})",)
+            raise
         self._memory = WorldMemory(self._pointer, self._scenario)
         if controller is not None:
             self._set_controller(controller)
@@ -344,7 +372,8 @@ class World:
         return memory.raw
 
     def restore(self, state: bytes) -> None:
-        """Goes back to a state of `save`, of a world of the same scenario, models and version.
+        """Goes back to a state of `save`, of a world of the same kind: the same text of the scenario (also duration and
+        rates), seed, models and version, and both or neither with a controller in Python.
 
         Pulls and holds stay as they are now: `set_pulls` those of then, or none.
         """
@@ -353,8 +382,9 @@ class World:
             raise TypeError(f"state is a {type(state).__name__}, expected the bytes of World.save")
         status = _c.soa_world_restore_state(self._pointer, cast(c_char_p(state), c_void_p), len(state))
         if status in (_c.SOA_E_FORMAT, _c.SOA_E_CHECKSUM):  # of bytes, not of a file
-            why = ("it is damaged" if status == _c.SOA_E_CHECKSUM else "it is of another scenario, other models, another "
-                   "seed or another version")
+            why = ("it is damaged" if status == _c.SOA_E_CHECKSUM else "both worlds must have the same scenario (its whole "
+                   "text: duration and rates too), seed and case, models, version of this package, and both or neither a "
+                   "controller in Python")
             raise InputError(f"restore: the state ({len(state)} bytes) does not fit this world, whose states have "
                              f"{_c.soa_world_state_size(self._pointer)}: {why}; nothing was changed", status_name(status))
         check(status, None, "restore")
@@ -483,18 +513,21 @@ class World:
 
     @property
     def q(self) -> Array:
-        """Positions, a copy, shape (nq,)."""
-        return copied(_c.soa_world_q(self._pointer), self.nq)
+        """Positions, shape (nq,): a copy that cannot be written to. `set_state` puts the world elsewhere."""
+        return _fixed(_c.soa_world_q(self._pointer), self.nq)
 
     @property
     def v(self) -> Array:
-        """Velocities, a copy, shape (nv,)."""
-        return copied(_c.soa_world_v(self._pointer), self.nv)
+        """Velocities, shape (nv,): a copy that cannot be written to. `set_state` gives it others."""
+        return _fixed(_c.soa_world_v(self._pointer), self.nv)
 
     @property
     def tau(self) -> Array:
-        """What the motors did in the last tick, the one that ended at `t`, N m and N, shape (nv,); before the first: 0."""
-        return copied(_c.soa_world_tau(self._pointer), self.nv)
+        """What the motors did in the last tick, the one that ended at `t`, N m and N, shape (nv,); before the first: 0.
+
+        A copy that cannot be written to: torques come from the controller, forces from `set_pulls`.
+        """
+        return _fixed(_c.soa_world_tau(self._pointer), self.nv)
 
     @property
     def phase(self) -> str:
@@ -604,7 +637,7 @@ class World:
 
     def _summary(self, fault: str | None) -> dict[str, Any]:
         struct = self._scenario._struct
-        return summary_dict(self._summarise(), text(struct.name), int(struct.seed), fault)
+        return summary_dict(self._summarise(), text(struct.name), int(struct.seed), fault, self._scenario.drawn)
 
     def diagram(self) -> str:
         """The supervisor's phases as Graphviz text."""

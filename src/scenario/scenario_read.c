@@ -1380,6 +1380,7 @@ static bool read_control(soai_reader *r, const soai_node *node) {
     soa_scene_control *c = &r->scenario->control;
     if (soai_empty(node)) return true;
     if (!soai_fields(r, node, "control", control_fields, 0, c)) return false;
+    c->rate_given = soai_get(node, "rate") != NULL;
     const soai_node *n = soai_get(node, "estimate");
     if (n && !soai_empty(n) && !soai_fields(r, n, "estimate", estimate_fields, 0, c)) return false;
     n = soai_get(node, "sensors");
@@ -1461,8 +1462,10 @@ static const soai_field recording_fields[] = {{.key = "rate",
                                                .range = SOAI_NOT_NEGATIVE},
                                               {0}};
 static bool read_recording(soai_reader *r, const soai_node *node) {
-    return soai_empty(node) ||
-           soai_fields(r, node, "recording", recording_fields, 0, &r->scenario->recording);
+    if (soai_empty(node)) return true;
+    soa_recording *recording = &r->scenario->recording;
+    recording->rate_given = soai_get(node, "rate") != NULL;
+    return soai_fields(r, node, "recording", recording_fields, 0, recording);
 }
 
 #define AT(member) offsetof(soa_success, member)

@@ -509,8 +509,7 @@ static soa_status record_state(soa_world *w, soa_journal *journal, void *blob) {
     soa_world_save_state(w, blob);
     return soa_journal_write_checkpoint(journal, w->state->t, blob, w->state_size);
 }
-/* Number of ticks nearest to a time; at least one, but 0 for a time of 0. */
-static int64_t in_ticks(const soa_world *w, double time) {
+int64_t soai_in_ticks(const soa_world *w, double time) {
     return time > 0 ? (int64_t)fmin(fmax(1, floor(time / w->tick_length + 0.5)), 9e15) : 0;
 }
 
@@ -527,8 +526,8 @@ soa_status soa_world_run(soa_world *w, soa_journal *journal, const soa_run_optio
     if (!(end / w->tick_length < 9007199254740992.0))
         return soai_report(report, SOA_E_ARGUMENT, -1, 0,
                            "a run until %g s has more than 2^53 ticks", end);
-    const int64_t last = soai_last_tick(w, end), keep = in_ticks(w, sc->recording.checkpoint);
-    const int64_t every = sc->recording.rate > 0 ? in_ticks(w, 1 / sc->recording.rate) : 0;
+    const int64_t last = soai_last_tick(w, end), keep = soai_in_ticks(w, sc->recording.checkpoint);
+    const int64_t every = sc->recording.rate > 0 ? soai_in_ticks(w, 1 / sc->recording.rate) : 0;
     double *values = malloc(((size_t)w->signal_count + 1) * sizeof *values);
     void *blob = malloc(w->state_size);
     soa_status s = values && blob ? SOA_OK : SOA_E_MEMORY, disk = SOA_OK;

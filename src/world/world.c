@@ -362,6 +362,30 @@ static soa_status start(soa_world *w, soa_report *report) {
     return SOA_OK;
 }
 
+/* Rates that differ by less are the same: 166.667 Hz is every third of 500 ticks per second. */
+static const double same_rate = 1e-4;
+
+/* Warns of rates that were given and are not those of the run. */
+static void warn_of_rates(soa_world *w) {
+    const soa_scenario *sc = w->scenario;
+    const double rate = sc->recording.rate, ticks = 1 / w->tick_length;
+    const int controlled = sc->control.phase_count || sc->control.external;
+    if (sc->control.rate_given && !controlled && fabs(sc->control.rate - ticks) > same_rate * ticks)
+        soai_warn(
+            w, "rate-unused", "control", ticks,
+            "control.rate is %.6g Hz, but there are no phases and no controller, so the ticks "
+            "are those of recording.rate, %.6g Hz; give recording.rate",
+            sc->control.rate, ticks);
+    if (!sc->recording.rate_given || !controlled || !(rate > 0)) return;
+    const int64_t every = soai_in_ticks(w, 1 / rate);
+    const double taken = ticks / (double)every;
+    if (fabs(taken - rate) > same_rate * rate)
+        soai_warn(w, "recording-rate", "recording", taken,
+                  "recording.rate %.6g Hz does not divide control.rate %.6g Hz, so a sample is "
+                  "taken every %lld ticks, at %.6g Hz; give a recording.rate that divides it",
+                  rate, ticks, (long long)every, taken);
+}
+
 /* Warns of entries of the scenario that have no effect, or a different one. */
 static void warn_of_idle_keys(soa_world *w) {
     const soa_scenario *sc = w->scenario;
@@ -383,6 +407,7 @@ static void warn_of_idle_keys(soa_world *w) {
                       "a disturbance begins after the end of the run (%g s) and does nothing; make "
                       "it begin earlier",
                       sc->duration);
+    warn_of_rates(w);
     const double step = sc->integration.step;
     if (sc->integration.method != SOA_INTEGRATE_FIXED || !(step > 0)) return;
     const double taken = w->tick_length / ceil(w->tick_length / step - 1e-9);

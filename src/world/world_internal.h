@@ -453,6 +453,8 @@ soa_status soai_scenario_check(const soa_scenario *scenario, soa_report *report)
 uint64_t soai_fingerprint(const soa_world *w);
 /* Name of velocity coordinate i: "joint", or "joint[k]" if the joint has several. */
 const char *soai_coordinate_name(const soa_world *w, int i);
+/* run.c: number of ticks nearest to a time; at least one, but 0 for a time of 0 */
+int64_t soai_in_ticks(const soa_world *w, double time);
 /* world.c */
 int64_t soai_last_tick(const soa_world *w, double end);
 /* Refuses if two shapes overlap by more than `allowed` margins, and names the worst pair. `when`:

@@ -417,11 +417,12 @@ parts: [{name: a, model: arm7, effort: 5}, {name: b, body: {mass: 1, sphere: 0.1
 springs: [{name: s, frames: [a, b], stiffness: 10}]
 disturbances: [{frame: b, start: 5, duration: 1, force: [1, 0, 0]}]
 integration: {method: fixed, order: 4, step: 3 ms}
+control: {rate: 1 kHz}
 recording: {rate: 100}
 X
 run idle.yaml --summary idle.json
 expect "keys that come to nothing" 0
-json "keys that come to nothing" idle.json "{'effort-unused', 'disturbance-late', 'step-cut'} <= set(w['code'] for w in d['warnings'])"
+json "keys that come to nothing" idle.json "{'effort-unused', 'disturbance-late', 'step-cut', 'rate-unused'} <= set(w['code'] for w in d['warnings'])"
 json "the step that is taken" idle.json "[abs(w['value'] - 2.5e-3) < 1e-12 for w in d['warnings'] if w['code'] == 'step-cut'] == [True]"
 run idle.yaml -q --strict
 expect "quiet and strict" 1
