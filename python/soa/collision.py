@@ -24,6 +24,8 @@ SHAPE_TYPES = ("sphere", "capsule", "box", "cylinder", "hull", "plane")
 class Separation:
     """How far two shapes are apart, from `distance`.
 
+    iterations: how many the search took.
+
     `distance` in m; < 0: overlap, minus the least translation that parts them. `point_a`, `point_b`: nearest (or
     deepest) points, world axes. `normal`: unit, from b to a.
     """

@@ -464,7 +464,11 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """How an expression is computed: its steps in order, and how many sweeps and recursions."""
+    """How an expression is computed: its steps in order, and how many sweeps and recursions.
+
+    sweep_count: over the tree. recursion_count: lines that need their own value at neighbouring
+    bodies. steps: in order.
+    """
 
     sweep_count: int
     recursion_count: int
@@ -473,7 +477,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Operations:
-    """Numbers of operations; subtractions are additions, `sines` counts sines and cosines together."""
+    """Numbers of operations; subtractions are additions, `sines` counts sines and cosines together.
+
+    additions, multiplications, divisions: of numbers.
+    """
 
     additions: int
     multiplications: int
@@ -485,6 +492,8 @@ class Operations:
 class Count(Operations):
     """What `Expr.count` returns: all operations, those of each body (in the bodies' order) and of each part of the
     work.
+
+    bodies: those of each body. parts: name of a part of the work, and its operations.
     """
 
     bodies: tuple[Operations, ...] = ()
@@ -1074,7 +1083,12 @@ _FIRST_MACHINES = ("planar-chain:3", "chain:5", "arm7", "satellite")
 
 @dataclass(frozen=True)
 class Trial:
-    """Both sides of an identity on one machine at a random state; `left` and `right` are their matrices."""
+    """Both sides of an identity on one machine at a random state; `left` and `right` are their matrices.
+
+    machine: its name, as for `Model.open`; model: the machine; tips: its tips. state: q and the
+    vectors that were drawn. residual: the largest difference, relative to the sides' size.
+    condition: of the worst inverse on the way.
+    """
 
     machine: str
     model: Model
@@ -1089,6 +1103,9 @@ class Trial:
 @dataclass(frozen=True)
 class Identity:
     """What `identity` found out.
+
+    proved: by rewriting. counter_example: a machine on which the sides differ, or None. left,
+    right: the sides.
 
     `holds` is None where no machine has both sides; `steps` is the proof, each form of left - right with the rule that
     led to it; `residual` the largest difference, relative to the sides' size, on `tried` machines; `skipped` machines

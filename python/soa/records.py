@@ -38,6 +38,10 @@ class Event:
 class RecordInfo:
     """What a record says about itself. Times in s (NaN: none), sizes in bytes.
 
+    program_version: of the program that wrote it; version: of the format. samples, events,
+    checkpoints: how many there are. first, last: times of samples; checkpoint: time of the last
+    one. bytes: size of the file.
+
     `complete`: its writer closed it. `torn`: bytes at the end that are not a whole record and are not used.
     `scenario`: the text of the scenario.
     """

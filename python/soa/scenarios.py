@@ -500,6 +500,9 @@ def _load_yaml(source: str) -> dict[str, Any]:
 class Sweep:
     """The results of a sweep: a row for each case. `sweep["energy_error_rel"]` is a column.
 
+    columns: `{name: (cases,)}`. done: cases that were run. stopped: whether progress stopped
+    it.
+
     A column of numbers is a float64 array with NaN where there is none; `phase` and `fault` are arrays of words.
     `held`, `faults`, `warned` are numbers of cases.
     """
