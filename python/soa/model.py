@@ -800,6 +800,14 @@ class Model(_core.Tree):
            wrenches: Sequence[Wrench] = (), **values: ArrayLike) -> Array:
         """The value of an operator expression at a state: a vector by O(n) sweeps, an operator as its dense matrix.
 
+        expr: text or an expression of `soa.operators`, or the name of one of the papers' algorithms.
+        q: (nq,), None: neutral. v, a, tau: (nv,), None: zero.
+        tips: frames at which B and f0 are; None: the last leaf of the tree alone, not all of them.
+        f0: forces of the tips on what they touch, (6 tips,), moment before force, N m and N, in the axes of each tip
+            frame, at its origin; None: zero. Vectors of the space "tip" are in the same axes.
+        wrenches: from outside, on any frames; they are part of b.
+        Vectors of links have six numbers a body, in the body's axes, about its origin. Joints are in the order of v.
+
         `v` is the papers' thd, `a` thdd, `tau` T. Other names in the expression are keyword arguments, vectors of joints.
         The algebra is that of ideal trees: friction and springs are not part of it (take them off `tau` first), and loops
         are left out with a `LoopWarning`. The name of one of the papers' algorithms (`soa.operators.forms()`) will do, too.

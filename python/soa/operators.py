@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -125,7 +125,7 @@ class Expr:
         if isinstance(other, AnyIdentity):
             return self * other.factor
         if not isinstance(other, Expr):
-            return NotImplemented
+            raise self._no_numbers("@", other)
         with _lock:
             return Expr._adopt(
                 _c.soa_expr_product(self._pointer, other._pointer),
@@ -151,6 +151,8 @@ class Expr:
         return self._sum(other, _c.soa_expr_difference, "-")
 
     def __mul__(self, factor: float) -> Expr:
+        if isinstance(factor, np.ndarray):
+            raise self._no_numbers("*", factor)
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
         if not np.isfinite(factor):
@@ -159,6 +161,15 @@ class Expr:
             return Expr._adopt(_c.soa_expr_scale(float(factor), self._pointer))
 
     __rmul__ = __mul__
+
+    def __rmatmul__(self, other: object) -> NoReturn:
+        raise self._no_numbers("@", other)
+
+    def _no_numbers(self, sign: str, other: object) -> TypeError:
+        return TypeError(
+            f"'{self}' {sign} {type(other).__name__}: numbers are given where an expression is computed. Name them: "
+            f"model.op(\"({self}) x\", q=q, x=array), or soa.operators.variable(\"x\", \"{self.domain}\")"
+        )
 
     def __truediv__(self, divisor: float) -> Expr:
         return self * (1.0 / divisor)

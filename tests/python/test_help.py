@@ -202,3 +202,42 @@ def test_frames_that_are_not_on_the_object() -> None:
                  lambda: grasp.distribute(q, "left_link6", np.zeros(6)), lambda: grasp.object_state("left_link6", q)):
         with pytest.raises(soa.InputError, match="'left_link6', expected a frame of the object .* 'object'"):
             call()
+
+
+def test_signals_that_a_record_does_not_have() -> None:
+    record = soa.Scenario.open("slope").run(until=0.02)
+    with pytest.raises(KeyError, match=r"no signal matches 'zzz\*'; it has 'q\.rough\.root\.x', .*Record\.signals lists all"):
+        record.match("zzz*")
+    with pytest.raises(soa.SoaError, match=r"the record has no signal 'q\.smoth\.root\.x'; did you mean 'q\.smooth\.root\.x'"):
+        record["q.smoth.root.x"]
+
+
+# --- expressions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["Mass^-1", "Mass.inv() T", "Mass @ T", "phi^T", "Mass.T"])
+def test_expressions_as_other_languages_write_them(text: str) -> None:
+    arm = soa.Model.open("arm7", ideal=True)
+    with pytest.raises(soa.InputError, match=r"inv\(Mass\) T"):
+        arm.op(text, q=arm.neutral())
+
+
+def test_arrays_are_no_factors_of_expressions() -> None:
+    from soa.operators import Mass
+
+    arm, x = soa.Model.open("arm7", ideal=True), np.arange(7.0)
+    calls: tuple[Any, ...] = (lambda: Mass @ x, lambda: x @ Mass, lambda: Mass * x, lambda: x * Mass)
+    for call in calls:
+        with pytest.raises(TypeError, match=r"'Mass' [@*] ndarray: .*model\.op\(\"\(Mass\) x\", q=q, x=array\)"):
+            call()
+    assert np.allclose(arm.op("(Mass) x", q=arm.neutral(), x=x), arm.mass(arm.neutral()) @ x)
+
+
+def test_the_default_tip_is_the_last_leaf() -> None:
+    dog = soa.Model.open("quadruped", ideal=True)
+    q, force = dog.neutral(), np.arange(1.0, 7.0)
+    parents = {body.parent for body in dog.bodies}
+    leaf = [body for body in dog.bodies if body.number not in parents][-1]
+    found = dog.op("H phi B f0", q=q, f0=force)
+    assert np.abs(found - dog.op("H phi B f0", q=q, f0=force, tips=[leaf.link])).max() == 0
+    assert np.abs(found - dog.jacobian(q, leaf.link, "body").T @ force).max() < 1e-12 * np.abs(found).max()
