@@ -155,7 +155,8 @@ class ScenarioWarning(UserWarning):
 
 def warning_text(code: str, name: str, value: float | None, remedy: str) -> str:
     """A warning of the C library in a line."""
-    return f"{code}: {name}: {value}; {remedy}"
+    shown = "" if value is None else f" {value:.4g};"
+    return f"{code}: {name}:{shown} {remedy}"
 
 
 def _check_gains(what: str, given: Pull | Hold) -> None:
