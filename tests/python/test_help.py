@@ -241,3 +241,31 @@ def test_the_default_tip_is_the_last_leaf() -> None:
     found = dog.op("H phi B f0", q=q, f0=force)
     assert np.abs(found - dog.op("H phi B f0", q=q, f0=force, tips=[leaf.link])).max() == 0
     assert np.abs(found - dog.jacobian(q, leaf.link, "body").T @ force).max() < 1e-12 * np.abs(found).max()
+
+
+def test_effective_inertia_of_a_held_object() -> None:
+    """The recipe of docs/python.md against M_o + sum X' Lambda X, from Jacobians and the inverse mass matrix."""
+    seed = 46
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    both = soa.Model.open("two-puma-object", ideal=True)
+    q = both.neutral() + rng.uniform(0.2, 0.6, both.nq)
+    grasp, hands = Grasp(both), ("left_link6", "right_link6")
+    for hand in hands:
+        place = soa.spatial.inverse(both.pose(q, "object")) @ both.pose(q, hand)
+        grasp.add(Contact("rigid", hand, "object", place_object=place))
+
+    def acceleration(wrench: Any) -> Any:
+        found = grasp.fd(q, wrenches=[soa.Wrench("object", wrench)])
+        assert found.gap < 1e-12
+        return both.acceleration(q, None, found.qdd, "object")
+
+    rest = acceleration(np.zeros(6))
+    effective = np.linalg.inv(np.column_stack([acceleration(unit) - rest for unit in np.eye(6)]))
+    expected = np.zeros((6, 6))
+    for frame in ("object", *hands):
+        J = both.jacobian(q, frame)
+        arm = soa.pose(both.pose(q, frame)[:3, 3] - both.pose(q, "object")[:3, 3])
+        X = soa.spatial.motion_to_child(arm, np.eye(6)).T
+        expected += X.T @ np.linalg.inv(J @ both.minv(q) @ J.T) @ X
+    assert np.abs(effective - expected).max() < 1e-8 * np.abs(expected).max()
