@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view python test bench bench-python compare counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
+.PHONY: all demo view python test bench bench-python python-asan compare counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -116,6 +116,9 @@ install: ## build what is installed, and install it below PREFIX (/usr/local); D
 	@$(build) --target soa_installed
 	@cmake --install build --prefix '$(PREFIX)'
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+python-asan: python ## the tests of the Python package under the address and undefined-behaviour sanitizers
+	@scripts/python-asan.sh
 
 fuzz: ## fuzz the readers for SECONDS (60) in all
 	@scripts/setup.sh build fuzz

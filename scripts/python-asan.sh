@@ -17,7 +17,13 @@ rm -rf build/python-asan
 build/python-asan/bin/pip install -q build/python-wheels-asan/*.whl
 build/python-asan/bin/pip install -q -r tests/python/tools.txt
 cd build
+# The program is not built with the sanitizers: it runs without their preloaded library.
+printf '#!/bin/sh\nunset LD_PRELOAD\nexec "%s/soa" "$@"\n' "$PWD" >python-asan/soa
+chmod +x python-asan/soa
+# Left out: types; notebooks, whose kernels are other processes; growth, which the sanitizer's own lists hide; the bytes
+# of the release's program, because this build has portable kernels.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
-    ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
-    SOA_PROGRAM=$PWD/soa python-asan/bin/python -m pytest -q -rs -p no:cacheprovider \
-    --ignore ../tests/python/test_types.py --ignore ../tests/python/test_notebooks.py -k "not grow" "${@:-../tests/python}"
+    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
+    SOA_PROGRAM=$PWD/python-asan/soa python-asan/bin/python -m pytest -q -rs -p no:cacheprovider \
+    --ignore ../tests/python/test_types.py --ignore ../tests/python/test_notebooks.py \
+    -k "not grow and not freed and not same_bytes" "${@:-../tests/python}"

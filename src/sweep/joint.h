@@ -95,8 +95,8 @@
 
 /* A kind about a coordinate axis, that axis, and the two that follow it (x y z x ...).  Of a level
  * kind R is no more than the turn about that axis; its H* is sense e, e the unit six-vector of a
- * turn about it, sense = +-1 in the table's axis.  A pivot is a level kind whose p is zero and not
- * read. */
+ * turn about it, sense = +-1 in the table's axis.  A pivot is a level kind whose p is not
+ * read: it is zero, or the parent is the world, where nothing asks for it (aligned_frames.c). */
 #define IS_LEVEL(kind) ((kind) >= SOAI_KIND_LEVEL_X)
 #define IS_PIVOT(kind) ((kind) >= SOAI_KIND_PIVOT_X)
 #define ON_AXIS(kind) ((kind) <= SOAI_KIND_REVOLUTE_Z || IS_LEVEL(kind))
@@ -279,7 +279,9 @@ joint_position_multi(const view_table *k, kernel_work *w, const body_table *b, c
         for (int i = 0; i < 3; ++i)
             p[i] = b->p[i] + q[1] * b->slide[i];
         break;
-    case SOAI_JOINT_UNIVERSAL: { /* R = R(axis, q0) Q(axis2, q1); H* = [Q' axis, axis2] */
+    case SOAI_JOINT_UNIVERSAL: {
+        /* R = T Q, T the placement and then the turn q0 about axis, Q the turn q1 about axis2;
+         * H* = [Q' axis, axis2] (angular) */
         rot_axis(w, b, 0, T);
         rot_about(w, b, k->dof[b->iv + 1].H, 1, Q);
         rot_rot(T, Q, R);
@@ -578,8 +580,8 @@ SOAI_INLINE void put_joint_entries(joint J, int kind, const real *x, real *tree)
     for (int c = 0; c < joint_size(J, kind); ++c)
         tree[J.b->iv + c] = joint_sense(J.b, kind, x[c]);
 }
-/* Inertia of the rotor, with the guard of mimic joints (table_fields.h); on-axis kinds have
- * none. */
+/* Armature, (gear ratio)^2 Jm, with the guard of mimic joints (table_fields.h); on-axis kinds have
+ * neither. */
 SOAI_INLINE konst hinge_armature(joint J, int kind, int c) {
     if (ON_AXIS(kind)) return 0;
     if (joint_size(J, kind) > 1) return J.k->dof[J.b->iv + c].armature;

@@ -34,8 +34,8 @@
  * others   Mimic joints: soa_rnea adds a follower's torque, times its ratio, to its leader's
  *          (coordinates.h).
  * writes   sine cosine; R (not of level joints), p and H where they depend on q; V(angular) A f;
- *          e of exact rotors (r . wdot(parent)); W in P of the bodies that carry others off their
- *          origin (b->levers)
+ *          e of exact rotors (r . wdot(parent)); W in P of the bodies with a child that is
+ *          not a pivot (b->levers, joint.h)
  * returns  0 always */
 #ifndef SOAI_RNEA_H
 #define SOAI_RNEA_H
@@ -80,7 +80,8 @@ SOAI_INLINE void step_vector_motion(const view_table *k, kernel_work *w, const b
     v6_copy(A, own->A);
 }
 
-/* f = M A + b, with W = [wdot] + [w][w] kept for children off the origin; h the first moment:
+/* f = M A + b, with W = [wdot] + [w][w] kept for children that are not pivots; h the
+ * first moment:
  *     moment  I wdot + w x I w + h x acc        RK88-I (2.22), (2.23), about the body's origin
  *     force   m acc + W h
  * The x part of I wdot + w x I w is

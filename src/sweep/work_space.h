@@ -28,7 +28,7 @@ typedef struct body_work {
     real R[9], p[3]; /* rotation body to parent, body's origin in the parent (joint_position) */
     real V[6];       /* spatial velocity, body axes; rnea, aba: its first three alone */
     real A[6];       /* acceleration (gravity as the base's): rnea, aba classical, else spatial */
-    real f[6];       /* force through the joint (rnea); z (aba) */
+    real f[6];       /* through the joint (rnea); sum of phi z+ (aba); z (aba_spatial, minv_mul) */
     real pad[2];
 } body_work;
 

@@ -33,7 +33,7 @@ enum {
                         * of aligned_frames.c only */
     SOAI_KIND_LEVEL_Y,
     SOAI_KIND_LEVEL_Z,
-    SOAI_KIND_PIVOT_X, /* the same, and p = 0: the body's origin is the parent's */
+    SOAI_KIND_PIVOT_X, /* the same, and p is not read: it is 0, or the parent is the world */
     SOAI_KIND_PIVOT_Y,
     SOAI_KIND_PIVOT_Z,
     SOAI_KIND_COUNT
@@ -46,7 +46,7 @@ typedef struct SOAI_VIEW(body) {
     int rotor;      /* nonzero: an exact rotor sits on the parent              */
     int child;      /* the last of its children, 0 for a tip                   */
     int starts;     /* how it starts its parent's sums, 0 if it does not       */
-    int levers;     /* nonzero: some child's origin lies off the body's        */
+    int levers;     /* nonzero: some child is not a pivot (joint.h)            */
     int run;        /* bodies run ... this one are each the parent of the next */
     int end;        /* one past the last v of the bodies beyond and its own    */
     /* where in the work space lanes keep what passes between neighbours, and the parent's */

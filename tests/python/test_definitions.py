@@ -425,7 +425,8 @@ def test_everything_arrives() -> None:
         "revolute", rotor_inertia=1e-3, gear_ratio=3.0, exact_rotor=True, rotor_axis=[2, 0, 0]
     )
     info = soa._c.soa_body_info()
-    soa._c.soa_model_body(one_joint(exact)._pointer, 1, info)
+    model = one_joint(exact)  # a name keeps it: the pointer alone does not
+    soa._c.soa_model_body(model._pointer, 1, info)
     assert info.rotor_model == soa._c.SOA_ROTOR_EXACT and near(info.rotor_axis[:], [1, 0, 0])
 
 
@@ -740,7 +741,12 @@ def link(name: str, parent: str = "world", joint: Any = None, **more: Any) -> Li
         (
             lambda: Joint("revolute", [0, 0, 0]).coordinates(np.eye(4)),
             soa.InputError,
-            "a pose is no rotation",
+            "coordinates of a revolute joint",
+        ),
+        (
+            lambda: Joint("revolute").coordinates(np.diag([2.0, 1, 1, 1])),
+            soa.InputError,
+            "is no rotation",
         ),
         (
             lambda: Inertia.box(1.0, [1, -1, 1]),

@@ -45,6 +45,19 @@ def test_calls_do_not_grow() -> None:
 
 
 @needs_statm
+def test_a_million_calls_do_not_grow() -> None:
+    model = opened("arm7")
+    given = states(model)
+    q, v, tau = given.q[0], given.v[0], given.tau[0]
+    for _ in range(1000):
+        model.aba(q, v, tau)
+    before = resident()
+    for _ in range(1_000_000):
+        model.aba(q, v, tau)
+    assert resident() - before < MOST_GROWTH
+
+
+@needs_statm
 def test_refused_calls_do_not_grow() -> None:
     model = opened("quadruped")
     q = model.neutral()
