@@ -195,7 +195,8 @@ static const soa_expr *sum(parser *p) {
 
 /* What to say of a letter that no rule takes; some are written so in other languages. */
 static const char *misplaced(char letter) {
-    if (letter == '@') return "a product has a blank between its factors, without a sign: inv(Mass) T";
+    if (letter == '@')
+        return "a product has a blank between its factors, without a sign: inv(Mass) T";
     if (letter == '^' || letter == '.')
         return "the inverse is written inv(Mass), the adjoint phi', a product inv(Mass) T";
     return "this does not belong here";

@@ -269,3 +269,17 @@ def test_effective_inertia_of_a_held_object() -> None:
         X = soa.spatial.motion_to_child(arm, np.eye(6)).T
         expected += X.T @ np.linalg.inv(J @ both.minv(q) @ J.T) @ X
     assert np.abs(effective - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+def test_values_of_warnings_are_short_and_have_a_unit() -> None:
+    document = {"name": "shakes", "duration": 1, "control": {"rate": 500}, "parts": [{"name": "arm", "model": "arm7"}]}
+    arm = soa.Scenario.from_dict(document).world().model
+    goal = arm.neutral() + 0.2
+    control = soa.Control(arm)
+    with pytest.warns(soa.ScenarioWarning, match="chatter: arm.joint7") as said:
+        soa.Scenario.from_dict(document).run(
+            controller=lambda t, q, v: control.joint_pd(q, v, goal, stiffness=500.0, damping=50.0))
+    lines = [str(one.message) for one in said if str(one.message).startswith("chatter: arm.joint7")]
+    assert lines
+    for line in lines:
+        assert re.match(r"chatter: arm\.joint7: [0-9.e+]{1,9}; torque jumps by [0-9.e+]{1,9} N m from tick to tick", line), line
