@@ -38,6 +38,8 @@ FACTORS: tuple[Factor, ...] = ("L", "L*", "inv(L)", "inv(L)*", "root", "root*", 
 class Body:
     """A moving body of a model, with the joint that carries it; from `Model.body`. Units: m, rad, kg, s, N.
 
+    Arrays are read-only.
+
     number: 1 to `Model.body_count`, parents first.
     link, joint: names of its link and its joint.
     type: of the joint, one of "revolute", "prismatic", "helical", "cylindrical", "universal",
@@ -372,8 +374,9 @@ class Model(_core.Tree):
             number=number, link=text(info.link), joint=text(info.joint), type=JOINT_TYPES[info.type], parent=info.parent,
             q=slice(info.q_index, info.q_index + info.nq) if info.nq else slice(0, 0),
             v=slice(info.v_index, info.v_index + info.nv) if info.nv else slice(0, 0),
-            placement=frame_matrix(info.placement), axis=np.array(info.axis[:]), mass=info.mass, com=np.array(info.com[:]),
-            inertia=_inertia(info.inertia[:]), lower=info.lower, upper=info.upper, max_speed=info.max_speed,
+            placement=read_only(frame_matrix(info.placement)), axis=read_only(np.array(info.axis[:])), mass=info.mass,
+            com=read_only(np.array(info.com[:])),
+            inertia=read_only(_inertia(info.inertia[:])), lower=info.lower, upper=info.upper, max_speed=info.max_speed,
             max_effort=info.max_effort, damping=info.damping, friction=(info.friction_positive, info.friction_negative),
             stiffness=info.stiffness, rest=info.rest, rotor_inertia=info.rotor_inertia, gear_ratio=info.gear_ratio,
             mimic=info.mimic, leader=self.body(info.mimic).joint if info.mimic > 0 else None,
@@ -458,7 +461,7 @@ class Model(_core.Tree):
         number = self.find_frame(frame)
         info = _c.soa_frame_info()
         check(_c.soa_model_frame(self._pointer, number, byref(info)), None, f"frame {frame}")
-        return Frame(number, text(info.name), info.body, bool(info.is_link), frame_matrix(info.placement))
+        return Frame(number, text(info.name), info.body, bool(info.is_link), read_only(frame_matrix(info.placement)))
 
     @property
     def frame_names(self) -> list[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c
-from ._call import Array, check, new_report, numbers, text, vector
+from ._call import Array, check, new_report, numbers, read_only, text, vector
 from ._callbacks import Carrier, copied, write_torque
 from ._errors import InputError, status_name
 from ._summary import number, summary_dict
@@ -456,18 +456,18 @@ class World:
 
     @property
     def q(self) -> Array:
-        """Positions, a copy, shape (nq,)."""
-        return copied(_c.soa_world_q(self._pointer), self.nq)
+        """Positions, a copy that is read-only, shape (nq,); `set_state` changes them."""
+        return read_only(copied(_c.soa_world_q(self._pointer), self.nq))
 
     @property
     def v(self) -> Array:
-        """Velocities, a copy, shape (nv,)."""
-        return copied(_c.soa_world_v(self._pointer), self.nv)
+        """Velocities, a copy that is read-only, shape (nv,); `set_state` changes them."""
+        return read_only(copied(_c.soa_world_v(self._pointer), self.nv))
 
     @property
     def tau(self) -> Array:
         """What the motors did in the last tick, the one that ended at `t`, N m and N, shape (nv,); before the first: 0."""
-        return copied(_c.soa_world_tau(self._pointer), self.nv)
+        return read_only(copied(_c.soa_world_tau(self._pointer), self.nv))
 
     @property
     def phase(self) -> str:

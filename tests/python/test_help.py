@@ -106,6 +106,13 @@ def test_properties_are_read_only() -> None:
     for name in ("gravity", "lower", "upper", "max_speed", "max_effort"):
         with pytest.raises(ValueError, match="read-only"):
             getattr(arm, name)[0] = 1.0
+    world = soa.Scenario.open("slope").world()
+    shape = soa.collision.Shape.hull(np.vstack([np.zeros(3), np.eye(3)]))
+    body, frame = arm.body(2), arm.frame("link7")
+    for array in (world.q, world.v, world.tau, shape.vertices, body.com, body.axis, body.inertia, body.placement, frame.placement):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+    world.set_state(world.q + 0.0, world.v)
     with pytest.raises(AttributeError, match=r"model\.with_gravity"):
         arm.gravity = np.zeros(3)
     assert arm.with_gravity(2 * arm.gravity).gravity.tolist() == [0, 0, 2 * -9.81]
