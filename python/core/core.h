@@ -98,4 +98,6 @@ extern PyMethodDef tree_calls[];
 /* Most threads that a call on many states uses. */
 extern _Atomic(int) core_threads;
 int core_import_numpy(void);
+/* read_yaml(text, resolve): resolve makes a value of a scalar without quotes. */
+PyObject *core_read_yaml(PyObject *module, PyObject *arguments);
 #endif

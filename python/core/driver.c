@@ -250,8 +250,8 @@ static bool read_wrench(const tree *self, PyObject *given, soa_wrench *wrench) {
 }
 
 static bool read_wrenches(const tree *self, PyObject *given, call *c) {
-    if (!PySequence_Check(given) && PyObject_HasAttrString(given, "frame")) {
-        call_errors("one_wrench", NULL);
+    if (!PySequence_Check(given) || PyDict_Check(given) || PyUnicode_Check(given)) {
+        call_errors("bad_wrenches", "(O)", given);
         return false;
     }
     const Py_ssize_t count = PySequence_Size(given);

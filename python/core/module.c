@@ -147,6 +147,7 @@ static PyObject *get_threads(PyObject *module, PyObject *unused) {
     return PyLong_FromLong(atomic_load(&core_threads));
 }
 static PyMethodDef functions[] = {
+    {"read_yaml", core_read_yaml, METH_VARARGS, "The text of a scenario as dicts and lists."},
     {"set_threads", set_threads, METH_O, "Most threads that a call on many states uses."},
     {"get_threads", get_threads, METH_NOARGS, "Most threads that a call on many states uses."},
     {NULL, NULL, 0, NULL}};

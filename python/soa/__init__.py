@@ -22,6 +22,7 @@ from . import _core, collision, constraints, convert, embedding, forms, grasp, m
 from . import control, definitions, files, graphs, journals, plots, spatial, supervisor
 from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, LimitWarning, LoopWarning, OutOfMemoryError, SingularError, SoaError
+from ._errors import UnknownNameError
 from .constraints import Constraints, Disc, Distance, Loop, Plane, Ratio, Rolling, Velocity
 from .control import Control
 from .definitions import DHRow, Inertia, Joint, Link, ModelDefinition
@@ -29,7 +30,7 @@ from .embedding import Embedding
 from .files import lint_urdf, lint_urdf_text
 from .frames import Wrench, pose, quaternion
 from .graphs import Linkage
-from .grasp import Contact, Grasp
+from .grasp import Contact, Grasp, GraspWarning
 from .journals import Journal
 from .model import Body, Frame, InverseKinematics, Model, OperationalSpace, Smoothed, Task, stock_models
 from .motion import simulate, simulate_closed, simulate_grasp
@@ -45,11 +46,12 @@ set_threads(max(1, len(_os.sched_getaffinity(0))))
 
 __all__ = [
     "Body", "Constraints", "Contact", "Control", "ConvergenceError", "DHRow", "Disc",
-    "Distance", "Embedding", "Energy", "Expr", "FileError", "Frame", "Grasp", "Hold", "Inertia",
+    "Distance", "Embedding", "Energy", "Expr", "FileError", "Frame", "Grasp", "GraspWarning", "Hold", "Inertia",
     "InputError", "InverseKinematics", "Joint", "Journal", "Link", "Linkage", "Loop",
     "LimitWarning", "LoopWarning", "Machine", "Model", "ModelDefinition", "OperationalSpace",
     "OutOfMemoryError", "Plane", "Pull", "Ratio", "Record", "Rolling", "Scenario",
     "ScenarioWarning", "SingularError", "Smoothed", "SoaError", "Supervisor", "Sweep", "Task",
+    "UnknownNameError",
     "Velocity", "World", "Wrench", "collision", "constraints", "control", "convert",
     "definitions", "embedding", "files", "forms", "get_threads", "graphs", "grasp", "identity",
     "journals", "lint_urdf", "lint_urdf_text", "motion", "operators", "plots", "pose",

@@ -57,9 +57,15 @@ def from_pointer(pointer: Any, count: int) -> Array:
     return np.array(np.ctypeslib.as_array(cast(pointer, POINTER(c_double)), (count,)))
 
 
+def read_only(array: Array) -> Array:
+    """The array, which cannot be written: a change of it would change nothing else."""
+    array.flags.writeable = False
+    return array
+
+
 def text(value: bytes | None) -> str:
     """The text of a `const char *`."""
     return "" if value is None else value.decode(errors="replace")
 
 
-__all__ = ["Array", "byref", "check", "from_pointer", "new_report", "numbers", "text", "vector"]
+__all__ = ["Array", "byref", "check", "from_pointer", "new_report", "numbers", "read_only", "text", "vector"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self, overload
 
 import numpy as np
@@ -18,6 +18,9 @@ def get_threads() -> int:
 
 def set_threads(count: int, /) -> None:
     """Most threads that a call on many states uses."""
+
+def read_yaml(text: str, resolve: Callable[[str], Any], /) -> Any:
+    """The text of a scenario as dicts and lists; resolve makes a value of a scalar without quotes."""
 
 class Tree:
     """A tree of bodies: a soa_model and work spaces."""

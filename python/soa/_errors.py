@@ -37,6 +37,16 @@ class InputError(SoaError, ValueError):
         super().__init__(text, status, body, line)
 
 
+class UnknownNameError(InputError, KeyError):
+    """A joint, link or frame that a model does not have; as of a dict, `except KeyError` catches it, too."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, "SOA_E_NAME")
+
+    def __str__(self) -> str:  # KeyError shows the repr of its text
+        return str(self.args[0])
+
+
 class FileError(SoaError, OSError):
     """A file that cannot be read or written, or that is not in the format expected."""
 
@@ -116,6 +126,8 @@ def raise_call(model: Model, function: str, status: int, body: int, state: int,
     where = f" (state {state})" if state >= 0 else ""
     if name == "SOA_E_HINGE_SINGULAR":
         text += _diverged(arguments, state)
+    if name == "SOA_E_MIMIC":
+        text = no_mimic(model)
     if name == "SOA_E_NOT_FINITE":
         text = _not_finite(arguments)
     elif body > 0:
@@ -133,9 +145,19 @@ def bad_number(function: str, name: str, value: float) -> NoReturn:
     raise InputError(f"{function}: {name} is {value}: all numbers must be finite", "SOA_E_NOT_FINITE")
 
 
-def one_wrench() -> NoReturn:
-    """Raises the exception for a wrench that is not in a list; called by the compiled part."""
-    raise TypeError("wrenches is a single soa.Wrench, expected a sequence of them: wrenches=[wrench]")
+def no_mimic(model: Model) -> str:
+    """What to say where mimic joints are not in a form of the dynamics."""
+    followers = [f"'{body.joint}'" for body in model.bodies if body.mimic >= 0]
+    return (f"mimic joints ({', '.join(followers)}) are not in this form; open the model ideal=True, in which they move "
+            "independently")
+
+
+def bad_wrenches(wrenches: object) -> NoReturn:
+    """Raises the exception for wrenches that are no sequence; called by the compiled part."""
+    if hasattr(wrenches, "frame") and hasattr(wrenches, "value"):
+        raise TypeError("wrenches is a single soa.Wrench, expected a sequence of them: wrenches=[wrench]")
+    raise TypeError(f"wrenches is a {type(wrenches).__name__}, expected a list of soa.Wrench objects: "
+                    "wrenches=[soa.Wrench(frame, [nx, ny, nz, fx, fy, fz])]")
 
 
 class LoopWarning(UserWarning):
@@ -170,6 +192,25 @@ _CLOSED = {
 def unknown_frame(model: Model, name: str) -> NoReturn:
     """Raises the exception for a frame that does not exist; called by the compiled part."""
     names = model.frame_names
+    joint = next((body for body in model.bodies if body.joint == name), None)
+    if joint is not None:
+        hint = f": '{name}' is a joint; its link is '{joint.link}'"
+    else:
+        hint = _similar(name, names)
+    raise UnknownNameError(f"the model has no frame '{name}'{hint} (Model.frame_names lists all {len(names)})")
+
+
+def unknown_joint(model: Model, name: str) -> NoReturn:
+    """Raises the exception for a joint that does not exist, or does not move."""
+    names = model.joint_names
+    link = next((body for body in model.bodies if body.link == name), None)
+    if link is not None:
+        hint = f": '{name}' is a link; its joint is '{link.joint}'"
+    else:
+        hint = _similar(name, names)
+    raise UnknownNameError(f"the model has no joint '{name}' that moves{hint} (Model.joint_names lists all {len(names)})")
+
+
+def _similar(name: str, names: list[str]) -> str:
     near = difflib.get_close_matches(name, names, 1)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
-    raise InputError(f"the model has no frame '{name}'{hint} (Model.frame_names lists all {len(names)})", "SOA_E_NAME")
+    return f"; did you mean '{near[0]}'?" if near else ""

@@ -16,7 +16,10 @@ _c: Any = _module
 # --- worlds ---------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class ShapePair:
-    """Two shapes that may touch, by name; closer than `margin`, m, they do."""
+    """Two shapes that may touch, by name; closer than `margin`, m, they do.
+
+    a, b: names of the shapes.
+    """
 
     a: str
     b: str
@@ -44,6 +47,8 @@ class WorldWarning:
 class Move:
     """A coordinate that moved when the loops were closed at the start, rad or m; `name`: its joint,
     or "joint[k]".
+
+    before, after: the coordinate as the scenario has it, and as it is then.
     """
 
     name: str
@@ -54,6 +59,9 @@ class Move:
 @dataclass(frozen=True)
 class PartInfo:
     """Limits, stops and shapes of one part of a world.
+
+    name: of the part. moves: whether it has bodies that move. floats: whether its root is free.
+    can_touch: whether any of its shapes can touch something.
 
     `limits`: coordinates with limits; `stops`: how many of them have a stop. `stop_stiffness`,
     `stop_damping`: least and greatest, N m/rad or N/m, N m s/rad or N s/m. `shapes`: of the
@@ -81,6 +89,8 @@ class PartInfo:
 class Gap:
     """A <collision> that cannot be used: its link cannot touch there. `mesh`: its file, or None;
     `fault`: why.
+
+    part, link: whose it is.
     """
 
     part: str

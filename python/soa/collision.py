@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c
-from ._call import Array, check, from_pointer, new_report, numbers, vector
+from ._call import Array, check, from_pointer, new_report, numbers, read_only, vector
 from ._errors import InputError
 from .frames import frame_struct
 
@@ -23,6 +23,8 @@ SHAPE_TYPES = ("sphere", "capsule", "box", "cylinder", "hull", "plane")
 @dataclass(frozen=True)
 class Separation:
     """How far two shapes are apart, from `distance`.
+
+    iterations: how many the search took.
 
     `distance` in m; < 0: overlap, minus the least translation that parts them. `point_a`, `point_b`: nearest (or
     deepest) points, world axes. `normal`: unit, from b to a.
@@ -148,9 +150,9 @@ class Shape:
 
     @property
     def vertices(self) -> Array:
-        """Vertices of a hull, (n, 3); no rows for other shapes."""
+        """Vertices of a hull, (n, 3), m, read-only; no rows for other shapes."""
         count = self._struct.vertex_count
-        return from_pointer(self._struct.vertices, 3 * count).reshape(count, 3)
+        return read_only(from_pointer(self._struct.vertices, 3 * count).reshape(count, 3))
 
     @property
     def faces(self) -> list[list[int]]:

@@ -44,6 +44,12 @@ METHODS: tuple[Method, ...] = ("auto", "kkt", "forces", "null_space")
 class Loop:
     """Two frames joined by a joint of any type: 6 - nv rows.
 
+    frame1, frame2: names or numbers. joint: its type. pitch: of a helical joint, m/rad.
+    damping: N m s/rad or N s/m; friction: N m or N; stiffness: N m/rad or N/m, rest: rad or m.
+    rotor_inertia, kg m^2, and gear_ratio: of its motor; exact_rotor: the rotor also turns with
+    frame 1, about rotor_axis (in the frame of the joint; zeros: axis), instead of adding its
+    inertia to the joint alone. name: None: one is made.
+
     The joint sits at `place1` in frame 1 and `place2` in frame 2, 4 x 4 poses; None: at their origins.  `axis` is in
     place1, `axis2` of a universal joint in place2.  Damping, Coulomb friction, spring (`stiffness`, `rest`) and motor
     act in the cut joint as in a joint of the tree.
@@ -70,7 +76,11 @@ class Loop:
 
 @dataclass(frozen=True)
 class Distance:
-    """The origins of two frames (or of places in them) keep a distance, m, or one that `drive` gives: 1 row."""
+    """The origins of two frames (or of places in them) keep a distance, m, or one that `drive` gives: 1 row.
+
+    frame1, frame2: names or numbers. value: the distance, m. place1, place2: 4 x 4 poses in the
+    frames; None: their origins. name: None: one is made.
+    """
 
     frame1: str | int
     frame2: str | int
@@ -98,6 +108,9 @@ class Ratio:
 class Rolling:
     """A ball of a radius, m, about frame 2 rolls on the plane z = 0 of frame 1: 1 row on the position, 2 on the
     velocity.
+
+    plane, ball: frames 1 and 2. radius: m. place1, place2: 4 x 4 poses of the plane and of the
+    ball's centre in them; None: at their origins. name: None: one is made.
     """
 
     plane: str | int
@@ -111,6 +124,9 @@ class Rolling:
 @dataclass(frozen=True)
 class Velocity:
     """`rows @ [w; v] = 0` for the velocity of frame 2 relative to frame 1: nonholonomic, 1 to 6 rows of 6 numbers.
+
+    frame1, frame2: names or numbers. place1, place2: 4 x 4 poses in the frames; None: their
+    origins. name: None: one is made.
 
     Rows are in the axes of frame 1, or of frame 2 (a skate) with `rows_in_frame2`.
     """
@@ -126,7 +142,11 @@ class Velocity:
 
 @dataclass(frozen=True)
 class Plane:
-    """The origin of frame 2 stays in the plane z = value of frame 1, or at the z that `drive` gives: 1 row."""
+    """The origin of frame 2 stays in the plane z = value of frame 1, or at the z that `drive` gives: 1 row.
+
+    frame1, frame2: names or numbers. value: m. place1, place2: 4 x 4 poses of the plane and of
+    the point in them; None: at their origins. name: None: one is made.
+    """
 
     frame1: str | int
     frame2: str | int
@@ -140,6 +160,9 @@ class Plane:
 @dataclass(frozen=True)
 class Disc:
     """A thin disc of a radius, m, about the z axis of frame 2 rolls on its rim on the plane z = 0 of frame 1.
+
+    plane, disc: frames 1 and 2. radius: m. place1, place2: 4 x 4 poses of the plane and of the
+    disc in them; None: at their origins. name: None: one is made.
 
     1 row on the position, 2 on the velocity.  It may lean, but not lie flat.
     """
@@ -166,7 +189,11 @@ _KINDS: dict[type[Any], int] = {
 
 @dataclass(frozen=True)
 class Constraint:
-    """One constraint of a `Constraints`; `rows` are its rows in g, G, gamma and lambda_, empty while it is off."""
+    """One constraint of a `Constraints`; `rows` are its rows in g, G, gamma and lambda_, empty while it is off.
+
+    number: for `remove` and `switch`. name: of the constraint. on: whether it is switched on.
+    definition: what was added.
+    """
 
     number: int
     name: str
@@ -177,7 +204,10 @@ class Constraint:
 
 @dataclass(frozen=True)
 class ConstraintEquations:
-    """Residuals g, their rates, the matrix G (rows, nv) and gamma of `G @ vdot + gamma = 0`."""
+    """Residuals g, their rates, the matrix G (rows, nv) and gamma of `G @ vdot + gamma = 0`.
+
+    g (rows,): m or rad, 0 where they hold; rate (rows,): their rates, m/s or rad/s.
+    """
 
     g: Array
     rate: Array
@@ -188,6 +218,11 @@ class ConstraintEquations:
 @dataclass(frozen=True)
 class ClosedDynamics:
     """What `Constraints.fd` returns.
+
+    qdd (nv,): accelerations of the tree. rows, rank: of all rows and of the independent ones.
+    condition: an estimate, 1 / least pivot of the scaled G M^-1 G' (method "kkt": of G G') on
+    the independent rows. residual: the largest disagreement of a redundant row, relative.
+    method: the one that was used.
 
     `lambda_` are multipliers, one for each row, of least norm where rows are redundant; `redundant` names those, as
     pairs of a constraint and a row in it (the first 16; `redundant_count` all); `text` says what the first of them
@@ -221,7 +256,10 @@ class ClosedDynamics:
 
 @dataclass(frozen=True)
 class ClosedTorques:
-    """Joint torques and multipliers, from `Constraints.id`."""
+    """Joint torques and multipliers, from `Constraints.id`.
+
+    tau (nv,): N m or N, 0 where there is no motor. lambda_ (rows,): multipliers.
+    """
 
     tau: Array
     lambda_: Array
@@ -230,6 +268,8 @@ class ClosedTorques:
 @dataclass(frozen=True)
 class Projected:
     """A state on the constraints, from `Constraints.project`; `error` is what is left: largest |g| and largest |rate|.
+
+    q (nq,); v (nv,) or None, as it was given.
     """
 
     q: Array
@@ -239,7 +279,10 @@ class Projected:
 
 @dataclass(frozen=True)
 class ClosedImpulse:
-    """Velocities after a collision, and the impulses of the rows, from `Constraints.impulse`."""
+    """Velocities after a collision, and the impulses of the rows, from `Constraints.impulse`.
+
+    v (nv,): after it. impulse (rows,): N s or N m s.
+    """
 
     v: Array
     impulse: Array

@@ -124,6 +124,8 @@ class FrameError:
 class JointTorques:
     """From `Control.inverse_dynamics`: torques, and the accelerations that the machine has with
     them, (nv,) each.
+
+    tau: N m or N. a: rad/s^2 or m/s^2.
     """
 
     tau: Array
@@ -134,6 +136,8 @@ class JointTorques:
 class PassivityTorques:
     """From `Control.passivity`: torques (nv,), and the law's Lyapunov function V, J (of
     "slotine_li": s'M s / 2).
+
+    tau: N m or N. lyapunov: V.
     """
 
     tau: Array
@@ -144,6 +148,8 @@ class PassivityTorques:
 class DecoupledTorques:
     """From `Control.decoupled`: torques and the innovations sigma, (nv,) each; |sigma|^2 / 2 = s'M
     s / 2.
+
+    tau: N m or N. sigma: in units of the root of energy.
     """
 
     tau: Array
@@ -154,6 +160,8 @@ class DecoupledTorques:
 class ImpedanceTorques:
     """From `Control.impedance`: torques (nv,), the wanted wrench on the hand after its bounds
     (world axes, at its origin, N m and N), and the error.
+
+    tau: N m or N. wrench (6,). error: see `FrameError`.
     """
 
     tau: Array
@@ -165,6 +173,8 @@ class ImpedanceTorques:
 class OperationalTorques:
     """From `Control.operational_space`: torques and the accelerations that the machine has with
     them, (nv,) each; the errors of the tasks; the reciprocal condition number of Omega, 1 at best.
+
+    tau: N m or N. a: rad/s^2 or m/s^2. errors: one for each task. rcond: the condition number.
     """
 
     tau: Array
@@ -177,6 +187,8 @@ class OperationalTorques:
 class HybridTorques:
     """From `Control.hybrid`: torques (nv,), the error, and the integral of the force error, (6,), N
     s and N m s, for the next call.
+
+    tau: N m or N. error: see `FrameError`. integral: that of the force error.
     """
 
     tau: Array
@@ -186,7 +198,10 @@ class HybridTorques:
 
 @dataclass(frozen=True)
 class AttitudeTorques:
-    """From `Control.base_attitude`: torques (nv,) and the error of the base."""
+    """From `Control.base_attitude`: torques (nv,) and the error of the base.
+
+    tau: N m or N. error: see `FrameError`.
+    """
 
     tau: Array
     error: FrameError
@@ -243,6 +258,8 @@ class FrameTask:
 @dataclass(frozen=True)
 class Coordination:
     """Several hands that move one object, for `Control.coordination`.
+
+    relative_to: frame in whose axes the goal is; 0: the world.
 
     object: its frame. hands: frames of up to eight hands at the contacts. shares: parts of the load
     that they bear; None: equal. form: "passive" (stiffness and damping in N m/rad, N/m, N m s/rad,
@@ -507,6 +524,8 @@ class JointPath:
     """From q0 to q1 along the shortest way, s of `profile`: q = q0 + s (q1 - q0) on the
     configuration manifold.
 
+    model: whose configurations they are. q0, q1: (nq,).
+
     >>> import soa
     >>> from soa.control import JointPath, Profile
     >>> arm = soa.Model.open("arm7")
@@ -551,6 +570,8 @@ class JointPath:
 class PosePath:
     """From one pose to another, 4 x 4 each: the position on a straight line, the rotation about a
     constant axis.
+
+    start, end: the poses. profile: from 0 to 1 in its time.
 
     >>> import soa
     >>> from soa.control import PosePath, Profile
@@ -626,6 +647,8 @@ class PosePath:
 class CatchingPath:
     """A pose path that starts with a motion, whose acceleration is not read, and ends at rest after
     `time`, s: quintic in position and rotation vector.
+
+    start: the motion. end: a 4 x 4 pose.
 
     >>> import numpy as np, soa
     >>> from soa.control import CatchingPath, FrameMotion

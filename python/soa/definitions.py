@@ -431,6 +431,9 @@ class Inertia:
 class Link:
     """A link of a `ModelDefinition` with the joint that carries it.
 
+    name: of the link. joint: a `Joint`. inertia: an `Inertia` in the frame of the link; none:
+    massless.
+
     parent: name of a link that comes before, "world", or a named frame (on such a link).
     placement: frame of the joint in the frame of the parent, 4 x 4; at q = 0 it is the frame of the
         link; None: the parent's own frame.
@@ -448,6 +451,8 @@ class Link:
 @dataclass(frozen=True)
 class NamedFrame:
     """A named frame of a definition, fixed to a link, or to "world".
+
+    name: of the frame. link: that of the link.
 
     placement: its pose in the frame of the link, 4 x 4; None: the same.
     """

@@ -44,7 +44,11 @@ Function = Callable[[NDArray[Any]], None]
 
 @dataclass(frozen=True)
 class EmbeddingState:
-    """Positions, velocities, accelerations of the whole tree and E, (nv, n)."""
+    """Positions, velocities, accelerations of the whole tree and E, (nv, n).
+
+    q (nq,), v (nv,), a (nv,): rad and m, per s, per s^2. E: dv of the tree over those of the
+    primary joints, v = E Qd.
+    """
 
     q: Array
     v: Array
@@ -55,6 +59,9 @@ class EmbeddingState:
 @dataclass(frozen=True)
 class EmbeddingTerms:
     """H (n, n); C (n,): friction, centrifugal and Coriolis terms, already times Qd; G (n,): gravity, springs, wrenches.
+
+    Of H Qdd + C + G = the torques of the primary joints, n of them. q (nq,): of the whole tree.
+    N m and N.
     """
 
     q: Array

@@ -41,6 +41,8 @@ _PREFIX_MOST = 60  # letters of a prefix that is made from the name of a model
 class Remark:
     """One remark of the linter; `rule` is a short, stable name, `line` is 0 for the whole file.
 
+    level: "note", "warning" or "error". text: what was found.
+
     `str(remark)` is "line 3: warning: text [rule]".
     """
 
@@ -57,6 +59,8 @@ class Remark:
 @dataclass(frozen=True)
 class Lint:
     """Remarks on a URDF in the order of its lines, and how many are errors and warnings.
+
+    remarks: all of them. errors, warnings: numbers of them.
 
     It is true if there is no error: `if soa.lint_urdf(path): ...`.
     """
@@ -126,6 +130,8 @@ def _lint(call: Callable[..., int]) -> Lint:
 class Mesh:
     """Triangles for drawing: vertices (n, 3), m, and the numbers of the corners of each, (m, 3).
 
+    triangles: the numbers of corners, from 0.
+
     A mesh need not be convex; `soa.collision.Shape.hull(mesh.vertices)` is its convex hull.
     """
 
@@ -136,6 +142,8 @@ class Mesh:
 @dataclass(frozen=True)
 class LinkShape:
     """How a part of a link looks: a shape or a mesh at a 4 x 4 pose in the frame of the link.
+
+    link: its name. place: the pose. shape: of `soa.collision`, or a `Mesh`.
 
     colour: red, green, blue, opacity, each 0 to 1; None: the file has none.
     """
@@ -157,6 +165,8 @@ class Looks:
 @dataclass(frozen=True)
 class LinkCollision:
     """A <collision> element: a shape at a 4 x 4 pose in the frame of the link.
+
+    link: its name. name: of the element, or empty. place: the pose.
 
     shape: None for a mesh: `mesh` is the path of its file, or its name in the URDF where there is
         no such file, and `scale` its three factors; `soa.collision.Shape.mesh(c.mesh, c.scale)` is

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._call import Array, check, numbers, text, vector
-from ._errors import error
+from ._errors import error, no_mimic
 from ._own import C as _c
 from ._own import Guard, State, needed
 from .frames import Wrench
@@ -41,7 +41,7 @@ def _raise(model: Model, status: int, body: int, what: str) -> None:
     """The exception of a status, with the joint at fault."""
     if status == _c.SOA_OK:
         return
-    said = text(_c.soa_status_text(status))
+    said = no_mimic(model) if status == _c.SOA_E_MIMIC else text(_c.soa_status_text(status))
     if body > 0:
         said = f"joint '{model.body(body).joint}': {said}"
     raise error(status, f"{what}: {said}", body)
@@ -80,6 +80,10 @@ def inverse_sums(
 @dataclass(frozen=True)
 class BoundaryProblem:
     """What `boundary_problem` returns: all four ends, joint accelerations and torques, x and lambda_, (bodies, 6) each.
+
+    accelerations, torques: of the joints, (nv,). base_acceleration, base_force, tip_force,
+    tip_acceleration: the ends, (6,) each: those of the base in world axes at the world's
+    origin, those of the tip in the tip frame's axes and origin; angular part first.
 
     x are forces through the joints, lambda_ true spatial accelerations, in the bodies' axes.
     """
@@ -202,7 +206,10 @@ def articulated_inertia(
 
 @dataclass(frozen=True)
 class Tip:
-    """A frame with weights on its rows of J: turning and motion; 0 leaves those rows out."""
+    """A frame with weights on its rows of J: turning and motion; 0 leaves those rows out.
+
+    frame: name or number. angular, linear: the weights.
+    """
 
     frame: str | int
     angular: float = 1.0
@@ -262,6 +269,8 @@ def jtj_inverse(model: Model, q: ArrayLike, tips: Tips, damping: float = 0.0) ->
 @dataclass(frozen=True)
 class ConstraintForces:
     """What `fd_constraint_forces` and `fd_tridiagonal` return.
+
+    qdd (nv,): accelerations of the joints.
 
     forces: the whole force through each joint, (bodies, 6), in the bodies' axes; beta: for each body the 6 - nv
     components that the joint takes up itself; basis: for each body T, (6, 6 - nv), with orthonormal columns: force = T
@@ -323,7 +332,13 @@ def fd_tridiagonal(
 
 @dataclass(frozen=True)
 class DivideCount:
-    """Operations of one `Divide.fd`: all, those that must follow one another, and those of `Model.aba`'s recursion."""
+    """Operations of one `Divide.fd`: all, those that must follow one another, and those of `Model.aba`'s recursion.
+
+    levels: of the tree of segments, each of the four sweeps passes through all of them.
+    segments: tasks of one sweep. flops: of all tasks. critical: of the longest task of every
+    level of every sweep. aba: of the recursion. Additions, multiplications, divisions and roots
+    count; sines, checks and copies do not.
+    """
 
     levels: int
     segments: int

@@ -66,7 +66,10 @@ ITEM_KINDS: tuple[ItemKind, ...] = ("successor", "terminating", "connector")
 
 @dataclass(frozen=True)
 class GraphLink:
-    """A link of a `Linkage`."""
+    """A link of a `Linkage`.
+
+    name: of the link. inertia: an `Inertia` in its frame; none: massless.
+    """
 
     name: str
     inertia: Inertia = field(default_factory=Inertia)
@@ -75,6 +78,8 @@ class GraphLink:
 @dataclass(frozen=True)
 class GraphJoint:
     """A joint of a `Linkage`: q moves link 2 relative to link 1.
+
+    name: of the joint. link1, link2: names of links, or "world". joint: a `Joint`.
 
     place1, place2: the frame of the joint in each link, 4 x 4; they coincide at q = 0; None: the
         link's own frame.
@@ -96,6 +101,8 @@ class GraphJoint:
 @dataclass(frozen=True)
 class CutJoint:
     """A joint that closes a loop: place2 on link2 moves in place1 on link1 as the joint allows.
+
+    name: of the joint. link1, link2: names of the frames. joint: a `Joint`.
 
     Links are frames of the model; places are 4 x 4; None: the identity.
     """

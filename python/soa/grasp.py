@@ -16,6 +16,7 @@ point, in world axes; arrays of forces have shape (contacts that are on, 6), in 
 
 from __future__ import annotations
 
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from ctypes import POINTER, byref, c_int
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._call import Array, check, from_pointer, new_report, numbers, vector
-from ._errors import InputError
+from ._errors import InputError, no_mimic
 from ._own import C as _c
 from ._own import Guard, State, needed, new_work, release
 from .frames import Wrench, frame_matrix, frame_struct
@@ -46,6 +47,7 @@ CONTACT_TYPES: tuple[ContactType, ...] = (
     "own",
 )
 GraspMethod = Literal["auto", "general", "rccfd1", "rccfd2", "rccfd3", "loose", "woodbury"]
+_MOST_OPEN = 1e-3  # m, rad and per s: contacts that are further open are warned of
 METHODS: tuple[GraspMethod, ...] = ("auto", "general", "rccfd1", "rccfd2", "rccfd3", "loose", "woodbury")
 Event = Literal["holds", "breaks", "slips", "tips"]
 EVENTS: tuple[Event, ...] = ("holds", "breaks", "slips", "tips")
@@ -86,7 +88,9 @@ class ContactMotion:
     """Contact coordinates: the turn from the arm's place to the object's as a quaternion w x y z, the shift, rates, and
     W.
 
-    `gap` and `rate` should be zero: what is left in position (m and rad) and in velocity.
+    theta: the quaternion; theta_rate: its rate. shift, shift_rate: from the place on the object to that on the arm, in the
+    axes of the former, m and m/s. W: rates of the free directions, rad/s and m/s. `gap` and `rate` should be zero: what
+    is left in position (m and rad) and in velocity (m/s and rad/s).
     """
 
     theta: Array
@@ -102,7 +106,12 @@ class ContactMotion:
 class GraspDynamics:
     """What `Grasp.fd` returns: accelerations, contact forces (contacts, 6), rates of the free directions W.
 
-    `least_norm`: rank < rows, so that the forces are those of least norm; the accelerations are unique.
+    qdd (nv,). force: of the arm on the object at each contact that is on, N m and N, world axes. W_rate (free_count,).
+    method: the one that was used. rows, rank: of T' Omega T. `least_norm`: rank < rows, so that the forces are those of
+    least norm; the accelerations are unique. condition: estimated, of the scaled T' Omega T on its independent rows.
+    residual: relative part of the right side of (4.9d) that no contact force can make; 0 at best.
+
+    gap, rate: the largest of all contacts that are on, as in `ContactMotion`; 0 where the grasp is closed.
     """
 
     qdd: Array
@@ -114,12 +123,17 @@ class GraspDynamics:
     least_norm: bool
     condition: float
     residual: float
+    gap: float = 0.0
+    rate: float = 0.0
 
 
 @dataclass(frozen=True)
 class Compliance:
-    """Omega, (6 contacts, 6 contacts) in world axes, and its rank; `reduced_rank` of `reduced_rows` is that of T' Omega
-    T.
+    """Omega of RK88-II (3.1), from `Grasp.compliance`: how the contact points accelerate under contact forces.
+
+    Omega: (6 contacts, 6 contacts) in world axes, [angular; linear] over [moment; force] for each contact. rank,
+    condition: of Omega scaled to a diagonal of 1; `reduced_rows`, `reduced_rank`, `reduced_condition`: of T' Omega T, on
+    the directions in which contacts bear force, which decides.
     """
 
     Omega: Array
@@ -132,8 +146,10 @@ class Compliance:
 
 @dataclass(frozen=True)
 class ObjectState:
-    """What the arms' ends say of the object: velocity, classical acceleration, force at a frame, accelerations of the
-    ends.
+    """What the arms' ends say of the object at a frame of it; from `Grasp.object_state`. World axes, angular part first.
+
+    V (6,): velocity, rad/s and m/s. alpha (6,): classical acceleration, rad/s^2 and m/s^2. f (6,): what the contact forces
+    make together at the frame's origin, N m and N. alpha0 (contacts, 6): accelerations of the contact points on the arms.
     """
 
     V: Array
@@ -144,7 +160,9 @@ class ObjectState:
 
 @dataclass(frozen=True)
 class GraspImpulse:
-    """Velocities after contacts have closed, and their impulses on the object, (contacts, 6)."""
+    """From `Grasp.impulse`: v (nv,), velocities after the contacts have closed, and `impulse`, of each contact on the
+    object, (contacts, 6), world axes, N m s and N s.
+    """
 
     v: Array
     impulse: Array
@@ -152,7 +170,12 @@ class GraspImpulse:
 
 @dataclass(frozen=True)
 class ContactCheck:
-    """A contact against its friction limits: N and N m; `margin` > 0 holds, infinite for two-sided contacts."""
+    """A contact against its friction limits; from `Grasp.check`.
+
+    event: "holds", or how it would be lost. normal: force along the normal, N, > 0 pressed together; tangential: size of
+    the force across it, N; torsion: moment about it, tilt: size of the moment across it, N m. `margin` > 0: it holds, N;
+    infinite for two-sided contacts.
+    """
 
     event: Event
     normal: float
@@ -171,6 +194,10 @@ class InternalForces:
 
     basis: Array
     rank: int
+
+
+class GraspWarning(UserWarning):
+    """A grasp was used at a state in which its contacts are not closed."""
 
 
 class Grasp:
@@ -348,6 +375,10 @@ class Grasp:
     ) -> GraspDynamics:
         """Forward dynamics of the arms with the object.
 
+        The contacts must be closed: q and v such that the places of each contact coincide and keep together. This is not
+        repaired. The result's `gap` and `rate` are what is left, and beyond 1e-3 (m, rad; m/s, rad/s) a `GraspWarning`
+        says so. `constrain` with `Constraints.assemble` and `project` closes them.
+
         method: "general", four steps over any open-chain `solver` (None: `Model.aba`), RK88-II (4.9); "rccfd1" (6.11),
         "rccfd2" (6.18), "rccfd3" (6.22), "loose" (b.9): O(n) and O(contacts^3); "woodbury": forces in O(contacts).
         Limits: rank_tolerance (1e-12), most_condition (1e11), consistency (1e-7) as in include/soa/grasp.h.
@@ -383,7 +414,11 @@ class Grasp:
                 numbers(W_rate),
                 byref(report),
             )
-            self._guard.check(status, None, f"fd by {method}")
+            said = f"fd by {method}"
+            if status == _c.SOA_E_MIMIC:
+                said += f" (not by 'general' and 'loose'): {no_mimic(self.model)}"
+            self._guard.check(status, None, said)
+        gap, rate = self._openness(needed(state.q), state.v)
         return GraspDynamics(
             qdd,
             force,
@@ -394,7 +429,55 @@ class Grasp:
             bool(report.least_norm),
             report.condition,
             report.residual,
+            gap,
+            rate,
         )
+
+    def _openness(self, q: Array, v: Array | None) -> tuple[float, float]:
+        """The largest gap and rate of the contacts that are on, with a warning where they are not closed."""
+        found = [(0.0, 0.0, -1)]
+        for number in self.numbers:
+            if self.contact_range(number)[0] >= 0:
+                motion = self.motion(number, q, v)
+                found.append((motion.gap, motion.rate, number))
+        gap, _, open_one = max(found, key=lambda one: one[0])
+        _, rate, moving = max(found, key=lambda one: one[1])
+        close = "grasp.constrain(c := soa.Constraints(grasp.model))"
+        if gap > _MOST_OPEN:
+            warnings.warn(
+                f"Grasp.fd: contact {self._between(open_one)} is open by {gap:.3g} (m or rad), expected at most "
+                f"{_MOST_OPEN:g}: the accelerations are those of arms and object rigidly joined across the gap. Put the "
+                f"object in place: {close}; q = c.assemble(q, held=[...])",
+                GraspWarning,
+                stacklevel=3,
+            )
+        if rate > _MOST_OPEN:
+            warnings.warn(
+                f"Grasp.fd: contact {self._between(moving)} comes apart at {rate:.3g} (m/s or rad/s), expected at most "
+                f"{_MOST_OPEN:g}: v moves against the contacts. Project it: {close}; state = c.project(q, v); or see "
+                "Grasp.impulse",
+                GraspWarning,
+                stacklevel=3,
+            )
+        return gap, rate
+
+    def _between(self, number: int) -> str:
+        contact = self[number]
+        return f"{number} ('{contact.arm}' with '{contact.object}')"
+
+    def _object_frame(self, frame: str | int) -> int:
+        """The number of a frame that must be on the object of the contacts that are on."""
+        number = self.model.find_frame(frame)
+        body = self.model.frame(number).body
+        objects = {self.model.frame(self[i].object).body for i in self.numbers if self.contact_range(i)[0] >= 0}
+        if objects and objects != {body}:
+            names = " and ".join(f"'{self.model.body(i).link}'" if i else "the world" for i in sorted(objects))
+            raise InputError(
+                f"frame {frame!r} is on "
+                + (f"'{self.model.body(body).link}'" if body else "the world")
+                + f", expected a frame of the object that all contacts hold, which is {names}"
+            )
+        return number
 
     def compliance(self, q: ArrayLike) -> Compliance:
         """How the contact points accelerate under contact forces, RK88-II (3.1)."""
@@ -432,7 +515,7 @@ class Grasp:
                     self._work,
                     state.pointer,
                     numbers(f),
-                    self.model.find_frame(frame),
+                    self._object_frame(frame),
                     byref(out),
                     numbers(alpha0),
                 ),
@@ -464,14 +547,18 @@ class Grasp:
         with self._guard:
             result = np.zeros((6, 6 * self.contact_count))
             check(
-                _c.soa_grasp_map(self._pointer, self._work, numbers(qv), self.model.find_frame(frame), numbers(result)),
+                _c.soa_grasp_map(self._pointer, self._work, numbers(qv), self._object_frame(frame), numbers(result)),
                 None,
                 "map",
             )
         return result
 
     def internal_basis(self, q: ArrayLike, frame: str | int) -> InternalForces:
-        """Contact forces that the contacts bear and that leave the object alone."""
+        """Contact forces that the contacts bear and that leave the object alone.
+
+        frame: of the object. The basis is orthonormal in the plain sense, which adds squares of N and of N m, so that it
+        depends on the unit of length.
+        """
         qv = vector("q", q, self.model.nq)
         count, rank = c_int(), c_int()
         with self._guard:
@@ -482,7 +569,7 @@ class Grasp:
                     self._pointer,
                     self._work,
                     numbers(qv),
-                    self.model.find_frame(frame),
+                    self._object_frame(frame),
                     numbers(basis),
                     byref(count),
                     byref(rank),
@@ -493,7 +580,12 @@ class Grasp:
         return InternalForces(basis[: count.value].copy(), rank.value)
 
     def distribute(self, q: ArrayLike, frame: str | int, wrench: ArrayLike, squeeze: ArrayLike | None = None) -> Array:
-        """Contact forces of least norm that give the object this wrench, plus the internal part of `squeeze`."""
+        """Contact forces of least norm that give the object this wrench, plus the internal part of `squeeze`.
+
+        frame: of the object. wrench (6,): [n; f] at the frame's origin, world axes, N m and N. Returns (contacts, 6).
+        The norm is the root of the sum of squares of all numbers, N and N m alike, as if a lever arm of 1 m joined them:
+        in millimetres the forces would be shared otherwise. For another share add a `squeeze`.
+        """
         qv, wv = vector("q", q, self.model.nq), vector("wrench", wrench, 6)
         with self._guard:
             s, force = self._force("squeeze", squeeze), np.zeros((self.contact_count, 6))
@@ -502,7 +594,7 @@ class Grasp:
                     self._pointer,
                     self._work,
                     numbers(qv),
-                    self.model.find_frame(frame),
+                    self._object_frame(frame),
                     numbers(wv),
                     numbers(s),
                     numbers(force),
@@ -513,13 +605,17 @@ class Grasp:
         return force
 
     def internal_force(self, q: ArrayLike, frame: str | int, force: ArrayLike) -> Array:
-        """The part of contact forces that squeezes the object and does not move it."""
+        """The part of contact forces that squeezes the object and does not move it, (contacts, 6), N m and N.
+
+        frame: of the object. The part is the orthogonal projection in the plain sense, which adds squares of N and of
+        N m, so that it depends on the unit of length; of contacts that bear forces alone ("point") it does not.
+        """
         qv = vector("q", q, self.model.nq)
         with self._guard:
             f, squeeze = needed(self._force("force", force)), np.zeros((self.contact_count, 6))
             check(
                 _c.soa_grasp_internal_force(
-                    self._pointer, self._work, numbers(qv), self.model.find_frame(frame), numbers(f), numbers(squeeze)
+                    self._pointer, self._work, numbers(qv), self._object_frame(frame), numbers(f), numbers(squeeze)
                 ),
                 None,
                 "internal_force",
@@ -585,6 +681,7 @@ __all__ = [
     "Grasp",
     "GraspDynamics",
     "GraspImpulse",
+    "GraspWarning",
     "InternalForces",
     "ObjectState",
 ]

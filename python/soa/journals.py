@@ -47,6 +47,8 @@ Signals = Mapping[str, str] | Sequence[str]
 class JournalState:
     """How writing goes; from `Journal.state`.
 
+    samples, events, checkpoints: how many were written.
+
     `fault`: "" while all is well, else what happened and until when the data are safe. `bytes`:
     size of the file when everything is written. `safe`: time of the last checkpoint that the disk
     has, s; NaN: none. `pending`: an older file still has the name; it is replaced when something is

@@ -15,8 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _c, _core
-from ._call import Array, check, from_pointer, new_report, numbers, text, vector
-from ._errors import FileError, InputError, LoopWarning, SingularError, loop_words, one_wrench, warn_loops
+from ._call import Array, check, from_pointer, new_report, numbers, read_only, text, vector
+from ._errors import (
+    FileError,
+    InputError,
+    LoopWarning,
+    SingularError,
+    bad_wrenches,
+    loop_words,
+    unknown_frame,
+    unknown_joint,
+    warn_loops,
+)
 from .frames import Axes, Wrench, frame_matrix, frame_struct
 
 if TYPE_CHECKING:
@@ -30,12 +40,39 @@ JointType = Literal["fixed", "revolute", "prismatic", "helical", "cylindrical", 
 Factor = Literal["L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*"]
 _SINGULAR = 1e-12  # tasks whose scaled compliance has a smaller reciprocal condition are singular
 _MOST_DAMPING = 1e300
+_FREE_COORDINATES = (".x", ".y", ".z", ".qw", ".qx", ".qy", ".qz")
+_FREE_RATES = (".wx", ".wy", ".wz", ".vx", ".vy", ".vz")
 FACTORS: tuple[Factor, ...] = ("L", "L*", "inv(L)", "inv(L)*", "root", "root*", "inv(root)", "inv(root)*")
 
 
 @dataclass(frozen=True)
 class Body:
-    """A moving body of a model, with its joint; from `Model.body`. Units: m, rad, kg, s."""
+    """A moving body of a model, with the joint that carries it; from `Model.body`. Units: m, rad, kg, s, N.
+
+    Arrays are read-only.
+
+    number: 1 to `Model.body_count`, parents first.
+    link, joint: names of its link and its joint.
+    type: of the joint, one of "revolute", "prismatic", "helical", "cylindrical", "universal",
+        "planar", "spherical", "free".
+    parent: number of the body that carries it; 0: the world.
+    q, v: where its coordinates are in q and in v, slices. Empty for a mimic joint, which has none:
+        set the coordinate of its leader.
+    placement: pose of the joint in the parent body's frame, 4 x 4; at q = 0 it is the body's frame.
+    axis: unit vector in the body's frame (3,); what it means depends on the type.
+    mass: kg, with the links that are fixed to it. com: centre of mass in the body's frame (3,), m.
+    inertia: about the centre of mass, in the body's axes, (3, 3), kg m^2.
+    lower, upper: limits of the coordinate, rad or m; infinite: none.
+    max_speed: rad/s or m/s. max_effort: N m or N. Infinite: none.
+    damping: N m s/rad or N s/m.
+    friction: Coulomb friction for positive and for negative speed, N m or N.
+    stiffness, rest: spring, N m/rad or N/m, and the coordinate at which it is slack, rad or m.
+    rotor_inertia: of the motor about its own axis, kg m^2. gear_ratio: turns of the motor for one
+        of the joint; the joint feels rotor_inertia * gear_ratio^2.
+    mimic: number of the body whose joint leads, or -1: no mimic joint. leader: the name of that
+        joint, or None. mimic_ratio, mimic_offset: q = mimic_ratio * q of the leader + mimic_offset
+        (rad or m).
+    """
 
     number: int
     link: str
@@ -60,11 +97,21 @@ class Body:
     rotor_inertia: float
     gear_ratio: float
     mimic: int
+    leader: str | None = None
+    mimic_ratio: float = 1.0
+    mimic_offset: float = 0.0
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A named frame of a model; from `Model.frame`."""
+    """A named frame of a model; from `Model.frame`.
+
+    number: 0 (the world) to `Model.frame_count` - 1.
+    name: its name; of the link, for the frame of a link.
+    body: number of the body that it is fixed to; 0: the world.
+    is_link: whether it is the frame of a link.
+    placement: pose in the body's frame, 4 x 4, m.
+    """
 
     number: int
     name: str
@@ -77,7 +124,8 @@ class Frame:
 class Task:
     """A frame and those of its six directions that are controlled, for `Model.operational_space`.
 
-    `rows` are numbers from 0 to 5: moments or turning about x, y, z, then forces or motion along x, y, z.
+    `rows` are numbers from 0 to 5: moments or turning about x, y, z, then forces or motion along x, y, z; `axes`: of the
+    world or of the frame ("body").
     """
 
     frame: str | int
@@ -90,7 +138,8 @@ class OperationalSpace:
     """What `Model.operational_space` returns, r being the number of rows of all tasks together.
 
     `force = inertia @ a + bias + gravity` gives the tasks the acceleration a; `tau = jacobian.T @ force + null @ tau0`.
-    Friction and springs are in none of them: add what overcomes them to tau. `rcond` is the reciprocal condition number of
+    jacobian (r, nv); inertia Lambda (r, r); bias, gravity (r,); consistent_inverse, of the Jacobian, weighted by M, (nv, r);
+    null (nv, nv). Friction and springs are in none of them: add what overcomes them to tau. `rcond` is the reciprocal condition number of
     the compliance, 1 at best; below 1e-12 a task counts as singular.
     """
 
@@ -105,7 +154,11 @@ class OperationalSpace:
 
 @dataclass(frozen=True)
 class InverseKinematics:
-    """An answer of `Model.inverse_kinematics`; `residual` is the root of the sum of squares of errors, rad and m."""
+    """An answer of `Model.inverse_kinematics`.
+
+    q (nq,); `residual` is the root of the sum of squares of errors, rad and m; `steps`: how many were made; `converged`:
+    whether the residual is within the tolerance.
+    """
 
     q: Array
     residual: float
@@ -186,6 +239,9 @@ class Model(_core.Tree):
         >>> soa.Model.open("puma560").nv
         6
         """
+        if os.fsdecode(spec).lstrip().startswith("<"):
+            raise InputError("open: this is the text of a URDF, expected a file or a name; Model.from_urdf(text) reads texts",
+                             "SOA_E_FILE")
         pointer = POINTER(_c.soa_model)()
         loops = _c.soa_constraint_list()
         report = new_report()
@@ -202,6 +258,9 @@ class Model(_core.Tree):
     @classmethod
     def from_urdf(cls, urdf: str, floating: bool = False, ideal: bool = False, directory: str | None = None) -> Model:
         """Reads a URDF from a string. Relative names of meshes start from `directory`."""
+        if "<" not in urdf:
+            raise InputError(f"from_urdf: '{urdf[:60]}' is no text of a URDF, which begins with '<'; Model.open(file) reads files",
+                             "SOA_E_FORMAT")
         data = urdf.encode()
         source = _c.soa_urdf_source(data, len(data), b"(string)", os.fsencode(directory) if directory else None)
         pointer = POINTER(_c.soa_model)()
@@ -330,10 +389,14 @@ class Model(_core.Tree):
 
     @property
     def gravity(self) -> Array:
-        """Gravity, m/s^2."""
+        """Gravity, m/s^2, read-only; `with_gravity` makes a model with another."""
         g = np.zeros(3)
         _c.soa_model_gravity(self._pointer, numbers(g))
-        return g
+        return read_only(g)
+
+    @gravity.setter
+    def gravity(self, _value: object) -> NoReturn:
+        raise AttributeError("a model never changes: model.with_gravity(g) is the same one with another gravity")
 
     @property
     def total_mass(self) -> float:
@@ -353,11 +416,13 @@ class Model(_core.Tree):
             number=number, link=text(info.link), joint=text(info.joint), type=JOINT_TYPES[info.type], parent=info.parent,
             q=slice(info.q_index, info.q_index + info.nq) if info.nq else slice(0, 0),
             v=slice(info.v_index, info.v_index + info.nv) if info.nv else slice(0, 0),
-            placement=frame_matrix(info.placement), axis=np.array(info.axis[:]), mass=info.mass, com=np.array(info.com[:]),
-            inertia=_inertia(info.inertia[:]), lower=info.lower, upper=info.upper, max_speed=info.max_speed,
+            placement=read_only(frame_matrix(info.placement)), axis=read_only(np.array(info.axis[:])), mass=info.mass,
+            com=read_only(np.array(info.com[:])),
+            inertia=read_only(_inertia(info.inertia[:])), lower=info.lower, upper=info.upper, max_speed=info.max_speed,
             max_effort=info.max_effort, damping=info.damping, friction=(info.friction_positive, info.friction_negative),
             stiffness=info.stiffness, rest=info.rest, rotor_inertia=info.rotor_inertia, gear_ratio=info.gear_ratio,
-            mimic=info.mimic)
+            mimic=info.mimic, leader=self.body(info.mimic).joint if info.mimic > 0 else None,
+            mimic_ratio=info.mimic_ratio, mimic_offset=info.mimic_offset)
 
     @property
     def bodies(self) -> list[Body]:
@@ -366,6 +431,10 @@ class Model(_core.Tree):
 
     def joint(self, name: str) -> Body:
         """The body whose joint has that name.
+
+        A joint that moves; fixed joints are part of the body that carries them. `q[model.joint(name).q]` and
+        `v[model.joint(name).v]` are its coordinates. Those of a mimic joint are empty slices, so that an assignment to
+        them changes nothing: `leader` names the joint to set.
 
         >>> import soa
         >>> soa.Model.open("puma560").joint("joint2").v
@@ -376,15 +445,53 @@ class Model(_core.Tree):
                             "numbers")
         number = _c.soa_model_find_joint(self._pointer, name.encode())
         if number < 0:
-            near = difflib.get_close_matches(name, self.joint_names, 1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise KeyError(f"the model has no joint '{name}'{hint}")
+            unknown_joint(self, name)
         return self.body(number)
 
     @property
     def joint_names(self) -> list[str]:
-        """Names of the joints that move, in the order of the bodies."""
+        """Names of the joints that move, in the order of the bodies: `body_count` of them, mimic joints among them.
+
+        A joint may have several coordinates or, as a mimic joint, none; `q_names` and `v_names` have one name for each
+        number of q and of v.
+        """
         return [body.joint for body in self.bodies]
+
+    @property
+    def q_names(self) -> list[str]:
+        """A name for each number of q, (nq): the joint's, and with several coordinates a suffix, as in records.
+
+        "root.x", ".y", ".z", ".qw", ".qx", ".qy", ".qz" for a free joint called root, "joint.0", "joint.1", ... for others.
+
+        >>> import soa
+        >>> soa.Model.open("satellite").q_names[2:4]
+        ['root.z', 'root.qw']
+        """
+        return self._coordinate_names(False)
+
+    @property
+    def v_names(self) -> list[str]:
+        """A name for each number of v, of accelerations and of torques, (nv), as `q_names`; "root.wx" to "root.vz" for a
+        free joint.
+
+        >>> import soa
+        >>> soa.Model.open("satellite").v_names[2:4]
+        ['root.wz', 'root.vx']
+        """
+        return self._coordinate_names(True)
+
+    def _coordinate_names(self, rates: bool) -> list[str]:
+        names = [""] * (self.nv if rates else self.nq)
+        for body in self.bodies:
+            where = body.v if rates else body.q
+            count = where.stop - where.start
+            suffixes = [f".{number}" for number in range(count)]
+            if body.type == "free":
+                suffixes = list(_FREE_RATES if rates else _FREE_COORDINATES)
+            elif count == 1:
+                suffixes = [""]
+            names[where] = [body.joint + suffix for suffix in suffixes]
+        return names
 
     @property
     def frame_count(self) -> int:
@@ -396,11 +503,15 @@ class Model(_core.Tree):
         number = self.find_frame(frame)
         info = _c.soa_frame_info()
         check(_c.soa_model_frame(self._pointer, number, byref(info)), None, f"frame {frame}")
-        return Frame(number, text(info.name), info.body, bool(info.is_link), frame_matrix(info.placement))
+        return Frame(number, text(info.name), info.body, bool(info.is_link), read_only(frame_matrix(info.placement)))
 
     @property
     def frame_names(self) -> list[str]:
-        """Names of all frames, by number."""
+        """Names of all frames, by number; 0 is the world.
+
+        A root link that is called "world" has a frame of its own, so that the name is there twice; in calls it then
+        means the link, and the number 0 the world. Both are the same place unless the link is on a free joint.
+        """
         info = _c.soa_frame_info()
         names = []
         for number in range(self.frame_count):
@@ -410,8 +521,6 @@ class Model(_core.Tree):
 
     def find_frame(self, frame: str | int) -> int:
         """The number of a frame given by name or number."""
-        from ._errors import unknown_frame
-
         if isinstance(frame, str):
             number = int(_c.soa_model_find_frame(self._pointer, frame.encode()))
             if number < 0:
@@ -425,26 +534,26 @@ class Model(_core.Tree):
         values = np.zeros(self.nv)
         for body in self.bodies:
             values[body.v] = getattr(body, field)
-        return values
+        return read_only(values)
 
     @property
     def lower(self) -> Array:
-        """Lower position limits, one number for each degree of freedom; -inf: none."""
+        """Lower position limits, rad or m, one number for each degree of freedom, read-only; -inf: none."""
         return self._by_coordinate("lower")
 
     @property
     def upper(self) -> Array:
-        """Upper position limits."""
+        """Upper position limits, rad or m, (nv,), read-only; inf: none."""
         return self._by_coordinate("upper")
 
     @property
     def max_speed(self) -> Array:
-        """Speed limits, rad/s or m/s."""
+        """Speed limits, rad/s or m/s, (nv,), read-only; inf: none."""
         return self._by_coordinate("max_speed")
 
     @property
     def max_effort(self) -> Array:
-        """Effort limits, N m or N."""
+        """Effort limits, N m or N, (nv,), read-only; inf: none."""
         return self._by_coordinate("max_effort")
 
     def inertial_parameters(self) -> Array:
@@ -659,7 +768,8 @@ class Model(_core.Tree):
         """A configuration that places `frame` at `target`, a 4 x 4 pose in the world, starting from `q0`.
 
         Levenberg-Marquardt steps by O(n) recursions. Within joint limits. `converged` is False where no configuration was
-        found from this start: another start may help.
+        found from this start: another start may help. All joints move, a free joint too: the base of a floating machine
+        does not stay where q0 has it. To hold some of them, `soa.Constraints` has `assemble(q, held=[...])`.
 
         >>> import soa
         >>> arm = soa.Model.open("arm7")
@@ -737,6 +847,14 @@ class Model(_core.Tree):
            wrenches: Sequence[Wrench] = (), **values: ArrayLike) -> Array:
         """The value of an operator expression at a state: a vector by O(n) sweeps, an operator as its dense matrix.
 
+        expr: text or an expression of `soa.operators`, or the name of one of the papers' algorithms.
+        q: (nq,), None: neutral. v, a, tau: (nv,), None: zero.
+        tips: frames at which B and f0 are; None: the last leaf of the tree alone, not all of them.
+        f0: forces of the tips on what they touch, (6 tips,), moment before force, N m and N, in the axes of each tip
+            frame, at its origin; None: zero. Vectors of the space "tip" are in the same axes.
+        wrenches: from outside, on any frames; they are part of b.
+        Vectors of links have six numbers a body, in the body's axes, about its origin. Joints are in the order of v.
+
         `v` is the papers' thd, `a` thdd, `tau` T. Other names in the expression are keyword arguments, vectors of joints.
         The algebra is that of ideal trees: friction and springs are not part of it (take them off `tau` first), and loops
         are left out with a `LoopWarning`. The name of one of the papers' algorithms (`soa.operators.forms()`) will do, too.
@@ -783,10 +901,12 @@ def _axes(axes: str) -> int:
 
 def wrench_array(model: Model, wrenches: Sequence[Wrench]) -> Any:
     """The wrenches as an array of soa_wrench."""
-    if isinstance(wrenches, Wrench):
-        one_wrench()
+    if not isinstance(wrenches, Sequence) or isinstance(wrenches, str):
+        bad_wrenches(wrenches)
     array = (_c.soa_wrench * max(1, len(wrenches)))()
     for slot, wrench in zip(array, wrenches):
+        if not isinstance(wrench, Wrench):
+            raise TypeError(f"a wrench is a {type(wrench)}, expected a soa.Wrench")
         value = vector("value of a wrench", wrench.value, 6)
         assert value is not None
         slot.frame, slot.axes, slot.value[:] = model.find_frame(wrench.frame), _axes(wrench.axes), value.tolist()
@@ -795,9 +915,32 @@ def wrench_array(model: Model, wrenches: Sequence[Wrench]) -> Any:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """R87's filter and smoother at the joint of one body, in the body's axes; "minus" is the body's own side.
+    """R87's filter and smoother at the joint of one body; from `Model.smoother`.
 
-    Numbers in brackets are R87's equations.
+    Six-vectors and matrices are in the body's axes, about its origin: accelerations rad/s^2 and m/s^2, forces N m and N.
+    "minus" is the body's own side of the joint, "plus" the parent's. nv is that of the joint. Numbers in brackets are
+    R87's equations.
+
+    joint: name of the joint.
+    H: state-to-output map (20), (nv, 6).
+    b: bias force less wrenches (7). n: bias acceleration (15). (6,) each.
+    z_minus: predicted state (36), (6,).
+    P_minus: articulated inertia, covariance of the predicted error (37), (6, 6).
+    D: inertia of the joint axis, innovation covariance (38), (nv, nv), with the rotor (57).
+    gain: Kalman gain G (39), (6, nv).
+    tau: measurement (20), (nv,): the torque less friction and springs, N m or N.
+    innovation: e- (40), (nv,), N m or N.
+    z_plus: filtered state (41), (6,).
+    residual: e+ = D^-1 e- (42), (nv,), rad/s^2 or m/s^2.
+    P_plus: covariance of the filtered error (43), (6, 6).
+    lambda_plus: costate (45), the spatial acceleration on the parent's side, (6,); of a root body -g.
+    acceleration: a of the joint (46), (nv,).
+    lambda_minus: costate (47), the spatial acceleration of the body, (6,).
+    x_minus: state (34), the force through the joint, z- + P- lambda-, (6,).
+    x_plus: the same on the parent's side, z+ + P+ lambda+ (34), (17), (6,); other than x_minus only with an exact rotor.
+    delta_plus, delta_minus: covariances of the costates (81), (82), (6, 6); delta_minus is the compliance J M^-1 J' of
+        the body in the whole machine.
+    S: covariance of the error of the smoothed state, P - P Delta P (65), (6, 6).
     """
 
     joint: str

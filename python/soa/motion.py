@@ -38,6 +38,8 @@ METHODS = ("auto", "kkt", "forces", "null_space")
 class Motion:
     """A motion: N samples. Energies in J; works since the start.
 
+    t: s. kinetic, potential: J, (N,) each. dissipated: by friction; supplied: by torques.
+
     `t` (N,), `q` (N, nq), `v` (N, nv). `balance` is kinetic + potential + dissipated - supplied, less its first value:
     zero but for the error of the integration. `result`: the C library's figures of the whole run (steps, wall_time,
     ...).
@@ -107,7 +109,11 @@ class Motion:
 
 @dataclass(frozen=True, repr=False)
 class ClosedMotion(Motion):
-    """A motion with constraints; largest errors of them after projection, m or rad (`rate_error`: per s), (N,) each."""
+    """A motion with constraints; largest errors of them after projection, m or rad (`rate_error`: per s), (N,) each.
+
+    position_error: the largest residual of a constraint at each sample; rate_error: that of a
+    rate.
+    """
 
     position_error: Array
     rate_error: Array
@@ -116,6 +122,10 @@ class ClosedMotion(Motion):
 @dataclass(frozen=True)
 class GraspEvent:
     """A one-sided contact that would break, slip or tip, given to the `event` function of `simulate_grasp`.
+
+    t: s. normal: along the normal, > 0 pressed together; tangential: size of the force across
+    it. torsion: moment about the normal; tilt: size of the moment across it. margin: N, < 0
+    where it would be lost. q (nq,), v (nv,): the state.
 
     `contact`: its number. `event`: "breaks", "slips", "tips" or "holds". Forces in N, moments in N m.
     """

@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
 from dataclasses import dataclass, field
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -125,7 +125,7 @@ class Expr:
         if isinstance(other, AnyIdentity):
             return self * other.factor
         if not isinstance(other, Expr):
-            return NotImplemented
+            raise self._no_numbers("@", other)
         with _lock:
             return Expr._adopt(
                 _c.soa_expr_product(self._pointer, other._pointer),
@@ -151,6 +151,8 @@ class Expr:
         return self._sum(other, _c.soa_expr_difference, "-")
 
     def __mul__(self, factor: float) -> Expr:
+        if isinstance(factor, np.ndarray):
+            raise self._no_numbers("*", factor)
         if not isinstance(factor, (int, float, np.integer, np.floating)):
             return NotImplemented
         if not np.isfinite(factor):
@@ -159,6 +161,15 @@ class Expr:
             return Expr._adopt(_c.soa_expr_scale(float(factor), self._pointer))
 
     __rmul__ = __mul__
+
+    def __rmatmul__(self, other: object) -> NoReturn:
+        raise self._no_numbers("@", other)
+
+    def _no_numbers(self, sign: str, other: object) -> TypeError:
+        return TypeError(
+            f"'{self}' {sign} {type(other).__name__}: numbers are given where an expression is computed. Name them: "
+            f"model.op(\"({self}) x\", q=q, x=array), or soa.operators.variable(\"x\", \"{self.domain}\")"
+        )
 
     def __truediv__(self, divisor: float) -> Expr:
         return self * (1.0 / divisor)
@@ -464,7 +475,11 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """How an expression is computed: its steps in order, and how many sweeps and recursions."""
+    """How an expression is computed: its steps in order, and how many sweeps and recursions.
+
+    sweep_count: over the tree. recursion_count: lines that need their own value at neighbouring
+    bodies. steps: in order.
+    """
 
     sweep_count: int
     recursion_count: int
@@ -473,7 +488,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Operations:
-    """Numbers of operations; subtractions are additions, `sines` counts sines and cosines together."""
+    """Numbers of operations; subtractions are additions, `sines` counts sines and cosines together.
+
+    additions, multiplications, divisions: of numbers.
+    """
 
     additions: int
     multiplications: int
@@ -485,6 +503,8 @@ class Operations:
 class Count(Operations):
     """What `Expr.count` returns: all operations, those of each body (in the bodies' order) and of each part of the
     work.
+
+    bodies: those of each body. parts: name of a part of the work, and its operations.
     """
 
     bodies: tuple[Operations, ...] = ()
@@ -1074,7 +1094,12 @@ _FIRST_MACHINES = ("planar-chain:3", "chain:5", "arm7", "satellite")
 
 @dataclass(frozen=True)
 class Trial:
-    """Both sides of an identity on one machine at a random state; `left` and `right` are their matrices."""
+    """Both sides of an identity on one machine at a random state; `left` and `right` are their matrices.
+
+    machine: its name, as for `Model.open`; model: the machine; tips: its tips. state: q and the
+    vectors that were drawn. residual: the largest difference, relative to the sides' size.
+    condition: of the worst inverse on the way.
+    """
 
     machine: str
     model: Model
@@ -1089,6 +1114,9 @@ class Trial:
 @dataclass(frozen=True)
 class Identity:
     """What `identity` found out.
+
+    proved: by rewriting. counter_example: a machine on which the sides differ, or None. left,
+    right: the sides.
 
     `holds` is None where no machine has both sides; `steps` is the proof, each form of left - right with the rule that
     led to it; `residual` the largest difference, relative to the sides' size, on `tried` machines; `skipped` machines

@@ -44,7 +44,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """Curves with one y axis. y_label: with the unit, "angle (deg)". y_log: logarithmic."""
+    """Curves with one y axis. y_label: with the unit, "angle (deg)". y_log: logarithmic.
+
+    curves: `Curve` objects.
+    """
 
     y_label: str
     curves: Sequence[Curve]
@@ -53,7 +56,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class Plot:
-    """Panels, one below the other, over a common x axis. In a notebook it shows itself."""
+    """Panels, one below the other, over a common x axis. In a notebook it shows itself.
+
+    panels: from the top. x_label: with the unit. title, subtitle: above all. x_log:
+    logarithmic.
+    """
 
     panels: Sequence[Panel]
     x_label: str = ""

@@ -17,6 +17,7 @@ import numpy as np
 
 from . import _c
 from ._call import Array, check, new_report, numbers, text
+from ._errors import UnknownNameError
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -37,6 +38,10 @@ class Event:
 @dataclass(frozen=True)
 class RecordInfo:
     """What a record says about itself. Times in s (NaN: none), sizes in bytes.
+
+    program_version: of the program that wrote it; version: of the format. samples, events,
+    checkpoints: how many there are. first, last: times of samples; checkpoint: time of the last
+    one. bytes: size of the file.
 
     `complete`: its writer closed it. `torn`: bytes at the end that are not a whole record and are not used.
     `scenario`: the text of the scenario.
@@ -229,8 +234,10 @@ class Record:
         import difflib
 
         near = difflib.get_close_matches(name, names, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise KeyError(f"the record has no signal '{name}'{hint} (Record.signals lists all {len(names)})")
+        some = ", ".join(f"'{one}'" for one in names[:4])
+        hint = f"; did you mean '{near[0]}'?" if near else f"; it has {some}{', ...' if len(names) > 4 else ''}"
+        what = f"no signal matches '{name}'" if set(name) & set("*?") else f"the record has no signal '{name}'"
+        raise UnknownNameError(f"{what}{hint} (Record.signals lists all {len(names)})")
 
     def _range(self) -> tuple[int, int]:
         """First sample and number of samples."""

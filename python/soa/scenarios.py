@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _c
+from . import _c, _core
 from ._call import Array, check, new_report, numbers, text
 from ._callbacks import Carrier
 from ._documents import MODELS, drawn_into, plain, written
@@ -189,7 +189,7 @@ class Scenario:
         return {text(v.path): (v.low, v.high) for v in found}
 
     def to_dict(self) -> dict[str, Any]:
-        """The scenario as a dict; needs the package pyyaml unless it was made from a dict.
+        """The scenario as a dict with the keys of scenario files: a copy. Aliases of YAML are written out.
 
         That of a case of a sweep has the values that were drawn and the case's seed, and no `sweep`.
         """
@@ -205,9 +205,15 @@ class Scenario:
     def with_values(self, **overrides: Any) -> Scenario:
         """A copy with other values of top-level keys; a dict changes only the keys in it: `control={"rate": 200}`.
 
+        Quantities that a sweep can vary are named as there: "ball.mass_scale", "satellite.twist[0]", "contact.friction"
+        (of all contacts), "sensors.position_noise", "control.mass_estimate".
+
         >>> import soa.scenarios
         >>> soa.scenarios.Scenario.open("slope").with_values(duration=2.0).duration
         2.0
+        >>> heavy = soa.scenarios.Scenario.open("slope").with_values(**{"near.mass_scale": 2.0, "contact.friction": 0.5})
+        >>> heavy.to_dict()["parts"][2]["mass_scale"], heavy.to_dict()["contacts"][0]["friction"]
+        (2.0, 0.5)
         """
         if not overrides:
             return self
@@ -220,7 +226,10 @@ class Scenario:
                 raise InputError(fault.args[0], fault.status, fault.body, fault.line) from None
         _check_values(overrides, "")
         document = self.to_dict()
-        _merge(document, plain(overrides))
+        values = plain(overrides)
+        for path in [key for key in values if "." in key]:
+            _set_path(document, path, values.pop(path))
+        _merge(document, values)
         return Scenario._from_document(document, self.file, self._folder)
 
     def case(self, number: int) -> Scenario:
@@ -541,8 +550,53 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
             into[key] = value
 
 
+def _set_path(document: dict[str, Any], path: str, value: object) -> None:
+    """Sets a quantity that is named as in a sweep: part.quantity[k], contact., sensors. or control.quantity."""
+    owner, _, rest = path.partition(".")
+    found = re.fullmatch(r"(\w+)(?:\[([0-9])\])?", rest)
+    parts = {part.get("name"): part for part in document.get("parts", ())}
+    places: list[dict[str, Any]]
+    if owner in parts:
+        places = [parts[owner]]
+    elif owner == "contact":
+        places = document.get("contacts") or []
+    elif owner in ("sensors", "control"):
+        control = document.setdefault("control", {})
+        places = [control if owner == "control" else control.setdefault("sensors", {})]
+    else:
+        raise InputError(f"with_values: '{path}' is a quantity of '{owner}', expected that of a part ({', '.join(map(str, parts))}), "
+                         "of contact, sensors or control", "SOA_E_NAME")
+    if not places:
+        raise InputError(f"with_values: there are no contacts, so '{path}' changes nothing", "SOA_E_NAME")
+    if found is None:
+        raise InputError(f"with_values: '{path}', expected NAME.QUANTITY or NAME.QUANTITY[k]", "SOA_E_NAME")
+    for place in places:
+        if found[2] is None:
+            place[found[1]] = value
+        else:
+            _set_number(place, found[1], int(found[2]), value, path)
+
+
+def _set_number(place: dict[str, Any], key: str, index: int, value: object, path: str) -> None:
+    """Sets one number of a list, which may be written in another way, or not at all."""
+    old = place.get(key)
+    if key == "place" and (old is None or isinstance(old, dict)):
+        place[key] = old = old or {}
+        old.setdefault("xyz", [0, 0, 0])
+        old = old["xyz"]
+    elif key == "twist" and (old is None or isinstance(old, dict)):
+        old = place[key] = [*(old or {}).get("angular", (0, 0, 0)), *(old or {}).get("linear", (0, 0, 0))]
+    elif key.endswith("_noise") and not isinstance(old, list):
+        old = place[key] = [old or 0, old or 0]
+    if not isinstance(old, list) or not 0 <= index < len(old):
+        raise InputError(f"with_values: '{path}', but {key} is {old!r}, which has no number {index}", "SOA_E_NAME")
+    old[index] = value
+
+
 def _replace_lines(source: str, overrides: Mapping[str, Any]) -> str | None:
     """The text with other values of top-level keys, where these are numbers or words in lines alone; else None."""
+    if any("." in key for key in overrides):
+        return None
     if re.search(r"^[{\[]", source, re.M) or re.search(r"^(---|\.\.\.)", source, re.M):
         return None
     for key, value in overrides.items():
@@ -563,21 +617,25 @@ def _replace_lines(source: str, overrides: Mapping[str, Any]) -> str | None:
     return source
 
 
-def _load_yaml(source: str) -> dict[str, Any]:
-    """YAML as scenario files have it: numbers and words of YAML 1.2 (`on` is a word, 1e-8 a number)."""
-    yaml = optional("yaml", "changing a scenario that was read from YAML")
+_WORDS: dict[str, object] = {word: value for value, words in (
+    (None, ("", "~", "null", "Null", "NULL")), (True, ("true", "True", "TRUE")), (False, ("false", "False", "FALSE")))
+    for word in words}
 
-    Loader: Any = type("Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": {}})
-    for tag, pattern, first in (
-            ("null", r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-            ("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
-            ("int", r"^[-+]?[0-9]+$", list("-+0123456789")),
-            ("float", r"^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$", list("-+.0123456789")),
-            ("merge", r"^<<$", ["<"])):
-        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), first)
-    Loader.add_constructor("tag:yaml.org,2002:int", lambda _, node: int(node.value))
-    Loader.add_constructor("tag:yaml.org,2002:float", lambda _, node: float(node.value))
-    document: dict[str, Any] = yaml.load(source, Loader)
+
+def _resolve(word: str) -> object:
+    """A word of YAML without quotes, as YAML 1.2 has it: `on` is a word, 1e-8 a number."""
+    if word in _WORDS:
+        return _WORDS[word]
+    if re.fullmatch(r"[-+]?[0-9]+", word):
+        return int(word)
+    if re.fullmatch(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", word):
+        return float(word)
+    return word
+
+
+def _load_yaml(source: str) -> dict[str, Any]:
+    """A scenario's text as a dict, by the reader of scenario files."""
+    document: dict[str, Any] = _core.read_yaml(source, _resolve)
     return document
 
 
@@ -585,6 +643,9 @@ def _load_yaml(source: str) -> dict[str, Any]:
 @dataclass(frozen=True, repr=False)
 class Sweep:
     """The results of a sweep: a row for each case. `sweep["energy_error_rel"]` is a column.
+
+    columns: `{name: (cases,)}`. done: cases that were run. stopped: whether progress stopped
+    it.
 
     A column of numbers is a float64 array with NaN where there is none; `phase` and `fault` are arrays of words.
     `held`, `faults`, `warned` are numbers of cases.

@@ -91,6 +91,8 @@ class Transition:
 class Phase:
     """A phase: of its transitions the first whose conditions all hold is taken.
 
+    name: of the phase.
+
     blend, s: time in which torques change from those of the phase before (`Supervisor.blend`); 0:
     they jump.
     """

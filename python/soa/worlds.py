@@ -52,6 +52,9 @@ _CALLBACK_FAILED = _c.SOA_E_ARGUMENT  # any status ends the call; the exception 
 class Touch:
     """A point where two shapes touch; from `World.contacts`. World axes; the normal points from b to a.
 
+    shape_a, shape_b: names. point (3,): m. normal (3,): unit. sliding: whether they slide; else
+    they stick.
+
     `distance` in m, `pressure` (along the normal) in N, `tangential`: friction on a, N. `force`: the whole force on a, N;
     that on b is the opposite.
     """
@@ -134,6 +137,8 @@ class Hold:
 @dataclass(frozen=True)
 class WorldShape:
     """A shape in a world, on a body (0: the world) at a pose in the body's frame; `shape` is for `soa.collision`.
+
+    name: of the shape. group: of shapes, or the shape's own name.
 
     With `B = world.model.pose(q, link)` of the body's link (the identity for body 0) it is at `B @ pose` in the world.
     """

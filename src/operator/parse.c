@@ -193,6 +193,15 @@ static const soa_expr *sum(parser *p) {
     }
 }
 
+/* What to say of a letter that no rule takes; some are written so in other languages. */
+static const char *misplaced(char letter) {
+    if (letter == '@')
+        return "a product has a blank between its factors, without a sign: inv(Mass) T";
+    if (letter == '^' || letter == '.')
+        return "the inverse is written inv(Mass), the adjoint phi', a product inv(Mass) T";
+    return "this does not belong here";
+}
+
 /* Parses one side: text up to `end`; the space of an identity may stay open. */
 static const soa_expr *side(const char *text, const char *end, const soa_variable *variables,
                             int variable_count, char *message, size_t room) {
@@ -205,7 +214,7 @@ static const soa_expr *side(const char *text, const char *end, const soa_variabl
     const soa_expr *e = sum(&p);
     if (e && p.at != end) {
         soa_expr_free(e);
-        return fail(&p, p.at, "this does not belong here");
+        return fail(&p, p.at, misplaced(*p.at));
     }
     return e;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ def test_blocks_run(page: str) -> None:
     try:
         for block in blocks:
             line = text.count("\n", 0, block.start(1))
-            exec(compile("\n" * line + block.group(1), page, "exec"), names)  # lines of messages are those of the page
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # an example that is warned of is none
+                exec(compile("\n" * line + block.group(1), page, "exec"), names)  # lines of messages are those of the page
     finally:
         soa.set_threads(threads)

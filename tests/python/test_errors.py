@@ -74,7 +74,7 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (soa.InputError, "mass (state 1): joint 'root'", lambda: DOG.mass(np.array([DOG.neutral(), 1.01 * DOG.neutral() + 0.0]))),
     (soa.InputError, "normalise: joint 'root'", lambda: DOG.normalise(np.zeros(19))),
     # models
-    (KeyError, "the model has no joint 'joint8'; did you mean", lambda: ARM.joint("joint8")),
+    (KeyError, "the model has no joint 'joint8' that moves; did you mean", lambda: ARM.joint("joint8")),
     (IndexError, "body 8: the model has bodies 1 to 7", lambda: ARM.body(8)),
     (IndexError, "body 0: the model has bodies 1 to 7", lambda: ARM.body(0)),
     (OSError, "", lambda: soa.Model.open("/no/such/file.urdf")),

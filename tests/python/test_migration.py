@@ -147,6 +147,95 @@ def pin_centroidal(s: PinocchioState) -> None:
         near(s.there.jacobian_to(s.model.centroidal_momentum_matrix(s.q)), s.pin.computeCentroidalMap(s.peer, s.data, s.pq))
 
 
+def pin_forces(s: PinocchioState) -> tuple[Any, list[soa.Wrench]]:
+    """Forces on all bodies, as there in the axes of their joints, and as here."""
+    forces = [s.pin.Force(six) for six in np.random.default_rng(8).normal(size=(s.peer.njoints, 6))]
+    fext = s.pin.StdVec_Force()
+    for force in forces:
+        fext.append(force)
+    names = list(s.peer.names)
+    return fext, [soa.Wrench(body.link, convert.swap_six(forces[names.index(name)].vector), "body")
+                  for body in s.model.bodies
+                  for name in [body.joint if body.joint in names else "root_joint"]]
+
+
+def pin_fext(s: PinocchioState) -> None:
+    fext, wrenches = pin_forces(s)
+    near(s.there.v_to(s.model.aba(s.q, s.v, s.tau, wrenches=wrenches)), s.pin.aba(s.peer, s.data, s.pq, s.pv, s.ptau, fext))
+    near(s.there.v_to(s.model.rnea(s.q, s.v, s.a, wrenches=wrenches)), s.pin.rnea(s.peer, s.data, s.pq, s.pv, s.pa, fext))
+
+
+def pin_static(s: PinocchioState) -> None:
+    fext, wrenches = pin_forces(s)
+    near(s.there.v_to(s.model.rnea(s.q, None, None, wrenches=wrenches)), s.pin.computeStaticTorque(s.peer, s.data, s.pq, fext))
+
+
+def pin_world_jacobian(s: PinocchioState) -> None:
+    place = soa.pose(s.model.pose(s.q, "b_slide_link")[:3, 3])
+    ours = soa.spatial.motion_to_parent(place, s.model.jacobian(s.q, "b_slide_link").T).T
+    near(s.there.jacobian_to(ours), s.pin.computeFrameJacobian(s.peer, s.data, s.pq, s.frame, s.pin.WORLD))
+
+
+def pin_spatial_acceleration(s: PinocchioState) -> None:
+    s.pin.forwardKinematics(s.peer, s.data, s.pq, s.pv, s.pa)
+    near(convert.swap_six(s.model.acceleration_spatial(s.q, s.v, s.a, "b_slide_link", "body")),
+         s.pin.getFrameAcceleration(s.peer, s.data, s.frame, s.pin.LOCAL).vector)
+
+
+def pin_drift(s: PinocchioState) -> None:
+    s.pin.forwardKinematics(s.peer, s.data, s.pq, s.pv, 0 * s.pv)
+    near(convert.swap_six(s.model.jacobian_dot_v(s.q, s.v, "b_slide_link")),
+         s.pin.getFrameClassicalAcceleration(s.peer, s.data, s.frame, s.pin.LOCAL_WORLD_ALIGNED).vector)
+
+
+def pin_coriolis(s: PinocchioState) -> None:
+    s.pin.computeCoriolisMatrix(s.peer, s.data, s.pq, s.pv)
+    near(s.there.v_to(s.model.coriolis_mul(s.q, s.v, s.v)), s.data.C @ s.pv)
+
+
+def pin_random(s: PinocchioState) -> None:
+    low, high = s.model.lower, s.model.upper
+    for q in s.model.random(9, n=20):
+        angles = np.concatenate([q[body.q] for body in s.model.bodies if body.type in ("revolute", "prismatic")])
+        where = np.concatenate([np.arange(body.v.start, body.v.stop) for body in s.model.bodies
+                                if body.type in ("revolute", "prismatic")])
+        assert ((angles >= low[where]) & (angles <= high[where])).all()
+        near(s.there.q_from(s.there.q_to(q))[s.model.joint("b_slide").q], q[s.model.joint("b_slide").q])
+        near(s.pin.normalize(s.peer, s.there.q_to(q)), s.there.q_to(q))
+
+
+PARAMETERS_THERE = [0, 1, 2, 3, 4, 7, 5, 8, 9, 6]  # m, m c, xx xy yy xz yz zz
+
+
+def pin_regressor(s: PinocchioState) -> None:
+    theirs = s.pin.computeJointTorqueRegressor(s.peer, s.data, s.pq, s.pv, s.pa)
+    ours = s.model.regressor(s.q, s.v, s.a)
+    parameters = s.model.inertial_parameters()
+    names = list(s.peer.names)[1:]
+    for body in s.model.bodies:
+        at = names.index(body.joint if body.joint in names else "root_joint")
+        block = ours[:, 10 * (body.number - 1):10 * body.number][:, PARAMETERS_THERE]
+        near(np.array([s.there.v_to(column) for column in block.T]).T, theirs[:, 10 * at:10 * at + 10])
+        near(parameters[10 * (body.number - 1):10 * body.number][PARAMETERS_THERE],
+             s.peer.inertias[at + 1].toDynamicParameters())
+
+
+def pin_log(s: PinocchioState) -> None:
+    X = s.model.pose(s.q, "b_slide_link")
+    near(convert.swap_six(soa.spatial.log(X)), s.pin.log6(s.pin.SE3(X)).vector)
+    near(soa.spatial.exp(soa.spatial.log(X)), s.pin.exp6(s.pin.log6(s.pin.SE3(X))).homogeneous)
+
+
+def pin_wrap(s: PinocchioState) -> None:
+    """A continuous joint beyond half a turn: there the way back is shorter, here it is the angle."""
+    q0, q1 = np.array(s.q), np.array(s.q)
+    wheel = s.model.joint("c_wheel")
+    q0[wheel.q], q1[wheel.q] = -2.0, 2.0
+    near(s.model.difference(q0, q1)[wheel.v], [4.0])
+    there = s.pin.difference(s.peer, s.there.q_to(q0), s.there.q_to(q1))
+    near(s.there.v_from(there)[wheel.v], [4.0 - 2 * np.pi])
+
+
 FROM_PINOCCHIO: dict[str, Callable[[PinocchioState], None]] = {
     "pin.buildModelFromUrdf(file)": pin_opens,
     "pin.buildModelFromUrdf(file, pin.JointModelFreeFlyer())": pin_opens,
@@ -175,6 +264,16 @@ FROM_PINOCCHIO: dict[str, Callable[[PinocchioState], None]] = {
     "pin.computeKineticEnergy": pin_energy,
     "pin.computePotentialEnergy": pin_potential,
     "pin.centerOfMass": pin_centroidal,
+    "pin.aba(model, data, q, v, tau, fext)": pin_fext,
+    "pin.computeStaticTorque(model, data, q, fext)": pin_static,
+    "pin.computeFrameJacobian(..., pin.WORLD)": pin_world_jacobian,
+    "pin.getFrameAcceleration(model, data, id, pin.LOCAL)": pin_spatial_acceleration,
+    "pin.forwardKinematics(model, data, q, v, 0 * v)": pin_drift,
+    "pin.computeCoriolisMatrix(model, data, q, v) @ v": pin_coriolis,
+    "pin.randomConfiguration(model)": pin_random,
+    "pin.computeJointTorqueRegressor(model, data, q, v, a)": pin_regressor,
+    "pin.log6(M)": pin_log,
+    "pin.difference(model, q0, q1)": pin_wrap,
 }
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -273,3 +275,110 @@ def test_sweep_writes_the_program_s_table(tmp_path: pathlib.Path) -> None:
     program("sweep", str(tmp_path / "swept.yaml"), "-q", "-n", "4", "-o", str(tmp_path / "a.csv"))
     sweep(tmp_path / "swept.yaml", cases=4, table=tmp_path / "b.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+# --- texts without other packages, and quantities named as in sweeps --------------------------------
+
+
+TRICKY = """
+name: tricky   # a remark
+text: "on: 0x1F"
+duration: 1e-1
+seed: 12
+numbers: [1, -2.5, .5, 1., +3, 1e-8, 0x10, 1_000, 1:30, 08, '7', on, Yes, ~, null, True, false, .inf, 2 mm]
+base: &base {a: 1, b: [x, {y: z}], empty: }
+other: {<<: *base, a: 2}
+block: |
+  two
+  lines
+folded: >-
+  one
+  line
+"""
+
+
+def test_texts_become_dicts_without_pyyaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from soa.scenarios import _load_yaml
+
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    for name in soa.stock_scenarios():
+        scenario = soa.Scenario.open(name)
+        again = soa.Scenario.from_dict(scenario.to_dict(), scenario.file)
+        assert (again.name, again.parts, again.duration, again.variations) == (
+            scenario.name, scenario.parts, scenario.duration, scenario.variations)
+    assert _load_yaml(TRICKY) == {
+        "name": "tricky", "text": "on: 0x1F", "duration": 0.1, "seed": 12,
+        "numbers": [1, -2.5, 0.5, 1.0, 3, 1e-8, "0x10", "1_000", "1:30", 8, "7", "on", "Yes", None, None, True, False, ".inf", "2 mm"],
+        "base": {"a": 1, "b": ["x", {"y": "z"}], "empty": None}, "other": {"a": 2, "b": ["x", {"y": "z"}], "empty": None},
+        "block": "two\nlines\n", "folded": "one line"}
+    assert _load_yaml("# nothing\n") == {}
+    with pytest.raises(ValueError, match="2:"):
+        _load_yaml("a: 1\n]")
+    slope = soa.Scenario.open("slope")
+    assert slope.run(until=0.05, control={"rate": 200}).summary["completed"]
+    assert slope.with_values(gravity=[0, 0, -1.5]).to_dict()["gravity"] == [0, 0, -1.5]
+
+
+def test_texts_against_pyyaml() -> None:
+    yaml = pytest.importorskip("yaml")
+    words = type("Words", (yaml.SafeLoader,), {  # all scalars are texts
+        "yaml_implicit_resolvers": {"<": [("tag:yaml.org,2002:merge", re.compile("^<<$"))]}})
+
+    def same(a: Any, b: Any) -> bool:
+        if isinstance(a, dict):
+            return set(a) == set(b) and all(same(a[key], b[key]) for key in a)
+        if isinstance(a, list):
+            return len(a) == len(b) and all(same(x, y) for x, y in zip(a, b))
+        if isinstance(a, bool):
+            return bool(str(a).lower() == b)
+        return bool(a == b if isinstance(a, str) else b == "" if a is None else a == float(b))
+
+    for name in soa.stock_scenarios():
+        scenario = soa.Scenario.open(name)
+        assert same(scenario.to_dict(), yaml.load(scenario.yaml, words)), name
+
+
+@pytest.mark.parametrize("path, value", [("ball.mass_scale", 1.5), ("ball.twist[3]", 0.25), ("ball.place[2]", 0.75),
+                                         ("contact.friction", 0.125), ("sensors.pose_noise[1]", 0.01)])
+@pytest.mark.parametrize("written", ["plain", "other"])
+def test_values_are_named_as_in_sweeps(path: str, value: float, written: str) -> None:
+    ball: dict[str, Any] = {"name": "ball", "body": {"mass": 1, "sphere": 0.1}}
+    contact = {"between": ["skin", "floor"], "law": "hunt-crossley", "stiffness": 1e5, "loss": 1.0}
+    sensors: dict[str, Any] = {}
+    if written == "other":
+        ball |= {"place": {"rpy": [0, 0, 0.5]}, "twist": {"linear": [1, 2, 3]}}
+        sensors = {"pose_noise": 0.002}
+    document = {"name": "paths", "duration": 0.05, "parts": [{"name": "ground", "fixed": True, "body": {}}, ball],
+                "shapes": [{"name": "floor", "on": "ground", "plane": {}}, {"name": "skin", "on": "ball", "sphere": 0.1}],
+                "contacts": [contact], "control": {"rate": 500, "sensors": sensors}}
+    set_ = soa.Scenario.from_dict(document).with_values(**{path: value})
+    swept = soa.Scenario.from_dict({**document, "sweep": {path: [value, value]}}).case(0)
+    for one, other in zip(_numbers(set_, path), _numbers(swept, path), strict=True):
+        assert one == other
+    assert value in _numbers(set_, path) and value not in _numbers(soa.Scenario.from_dict(document), path)
+
+
+def _numbers(scenario: soa.Scenario, path: str) -> list[float]:
+    """Those that the C struct has in that place."""
+    owner, _, rest = path.partition(".")
+    struct = scenario._struct
+    ball = struct.parts[1]
+    key = rest.split("[")[0]
+    if key == "place":
+        return list(ball.place.p)
+    holder = {"ball": ball, "contact": struct.contacts[0], "sensors": struct.control.sensors}[owner]
+    found = getattr(holder, key)
+    return [found] if isinstance(found, float) else list(found)
+
+
+def test_paths_that_name_nothing() -> None:
+    slope = soa.Scenario.open("slope")
+    for path, said in (("bal.mass_scale", "expected that of a part"), ("near.mas_scale", "mass_scale"), ("near.place[3]", "no number 3"),
+                       ("near.", "NAME.QUANTITY"), ("near.mass_scale[0]", "no number 0")):
+        with pytest.raises(soa.InputError, match=said):
+            slope.with_values(**{path: 1.0})
+    free = {"name": "free", "parts": [{"name": "ball", "body": {"mass": 1, "sphere": 0.1}}]}
+    with pytest.raises(soa.InputError, match="no contacts"):
+        soa.Scenario.from_dict(free).with_values(**{"contact.friction": 1.0})

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import soa
+from soa import spatial
 from soa.spatial import axis_angle, cross_force, cross_motion, force_to_parent, motion_to_child
 from soa.taylor import Taylor
 
@@ -37,6 +38,77 @@ def test_against_matrices() -> None:
         assert np.allclose(cross_force(V, f)[i], -motion.T @ f[i], rtol=0, atol=1e-13)
     assert np.array_equal(cross_motion(V[0], A)[5], cross_motion(V[0], A[5]))
     assert np.array_equal(cross_force(V, f[0])[5], cross_force(V[5], f[0]))
+
+
+def series(twist: np.ndarray) -> np.ndarray:
+    """The matrix exponential of [[w]x, v; 0, 0] by its series, halved until it converges fast, then squared."""
+    x = np.zeros((4, 4))
+    x[:3, :3], x[:3, 3] = cross(twist[:3]), twist[3:]
+    halvings = 10
+    x = x / 2**halvings
+    made, term = np.eye(4), np.eye(4)
+    for n in range(1, 18):
+        term = term @ x / n
+        made = made + term
+    for _ in range(halvings):
+        made = made @ made
+    return made
+
+
+def test_exp_and_log_against_series() -> None:
+    seed = 43
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    axes = rng.normal(size=(400, 3))
+    axes /= np.linalg.norm(axes, axis=1)[:, None]
+    angles = np.concatenate([rng.uniform(0, math.pi - 1e-3, 200), 10.0 ** rng.uniform(-18, -1, 198), [0, math.pi - 1e-9]])
+    twists = np.hstack([axes * angles[:, None], rng.normal(size=(400, 3))])
+    poses = spatial.exp(twists)
+    assert np.abs(poses - [series(twist) for twist in twists]).max() < 2e-13
+    assert np.abs(spatial.log(poses) - twists)[:-1].max() < 1e-11
+    assert np.abs(spatial.exp(spatial.log(poses)) - poses).max() < 1e-12
+    assert np.array_equal(spatial.exp(twists[7]), poses[7]) and np.array_equal(spatial.log(poses[7]), spatial.log(poses)[7])
+    beyond = np.array([0, 0, 7.0, 1, 2, 3])
+    assert np.abs(spatial.exp(beyond) - series(beyond)).max() < 1e-12
+    turned = spatial.log(spatial.exp(np.array([0, 0, math.pi, 1, 2, 3])))
+    assert np.allclose(series(turned), series(np.array([0, 0, math.pi, 1, 2, 3])), rtol=0, atol=1e-12)
+
+
+def test_log_is_the_difference_of_a_free_joint() -> None:
+    rng = np.random.default_rng(44)
+    body = soa.Model.open("satellite")
+    base, free = body.body(1), slice(0, 6)
+    for _ in range(20):
+        q0, q1 = body.random(rng, 2)
+        X0, X1 = body.pose(q0, base.link), body.pose(q1, base.link)
+        step = spatial.log(spatial.inverse(X0) @ X1)
+        assert np.abs(step - body.difference(q0, q1)[base.v][free]).max() < 1e-12
+        dq = np.zeros(body.nv)
+        dq[base.v] = step
+        assert np.abs(X0 @ spatial.exp(step) - body.pose(body.integrate(q0, dq), base.link)).max() < 1e-12
+
+
+def test_back_and_forth_with_batches() -> None:
+    rng = np.random.default_rng(45)
+    poses = spatial.exp(rng.normal(size=(9, 6)))
+    V, f = rng.normal(size=(2, 9, 6))
+    assert np.allclose(spatial.inverse(poses), np.linalg.inv(poses), rtol=0, atol=1e-13)
+    for i, pose in enumerate(poses):
+        assert np.allclose(spatial.motion_to_parent(pose, V)[i], np.linalg.inv(phi(pose)).T @ V[i], rtol=0, atol=1e-12)
+        assert np.allclose(spatial.force_to_child(pose, f)[i], np.linalg.inv(phi(pose)) @ f[i], rtol=0, atol=1e-12)
+        for function, x in ((spatial.motion_to_parent, V), (spatial.motion_to_child, V), (spatial.force_to_parent, f),
+                            (spatial.force_to_child, f)):
+            assert np.allclose(function(poses, x)[i], function(pose, x[i]), rtol=0, atol=1e-15)
+            assert np.allclose(function(poses, x[0])[i], function(pose, x[0]), rtol=0, atol=1e-15)
+    assert np.allclose(spatial.motion_to_parent(poses, spatial.motion_to_child(poses, V)), V, rtol=0, atol=1e-13)
+    with pytest.raises(ValueError, match="as many poses as rows"):
+        spatial.motion_to_parent(poses, V[:3])
+    with pytest.raises(ValueError, match="as many poses as rows"):
+        spatial.motion_to_child(poses, V[:3])
+    with pytest.raises(ValueError, match="no rotation"):
+        spatial.log(2 * np.eye(4) - np.diag([0, 0, 0, 1.0]))
+    with pytest.raises(ValueError, match="finite"):
+        spatial.exp([math.nan, 0, 0, 0, 0, 0])
 
 
 def test_axis_angle() -> None:
