@@ -42,7 +42,7 @@ class Motion:
 
     `t` (N,), `q` (N, nq), `v` (N, nv). `balance` is kinetic + potential + dissipated - supplied, less its first value:
     zero but for the error of the integration. `result`: the C library's figures of the whole run (steps, wall_time,
-    ...).
+    ...). `signals`: names and units of the columns of q, then of v, as records have them.
     """
 
     t: Array
@@ -55,7 +55,6 @@ class Motion:
     balance: Array
     result: dict[str, Any]
     signals: tuple[tuple[str, str], ...] = field(default=(), kw_only=True)
-    """Names and units of the columns of q, then of v, as records have them."""
 
     def _table(self, patterns: tuple[str, ...]) -> tuple[dict[str, Array], dict[str, str]]:
         """Columns by name, and their units."""

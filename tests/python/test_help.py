@@ -289,4 +289,4 @@ def test_values_of_warnings_are_short_and_have_a_unit() -> None:
     lines = [str(one.message) for one in said if str(one.message).startswith("chatter: arm.joint7")]
     assert lines
     for line in lines:
-        assert re.match(r"chatter: arm\.joint7: [0-9.e+]{1,9}; torque jumps by [0-9.e+]{1,9} N m from tick to tick", line), line
+        assert re.match(r"chatter: arm\.joint7: [0-9.e+]{1,9} N m; torque jumps by [0-9.e+]{1,9} N m from tick to tick", line), line

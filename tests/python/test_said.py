@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import soa
+from soa._call import Array
 from soa.constraints import Constraints, Distance, Loop
 from soa.scenarios import Scenario
 from soa.worlds import warning_text
@@ -78,8 +79,8 @@ def warned(document: dict[str, object], controller: object = None) -> dict[str, 
 
 
 def test_a_rate_that_is_not_that_of_the_run_is_said() -> None:
-    def law(_t: float, _q: object, _v: object) -> None:
-        return None
+    def law(_t: float, _q: Array, v: Array) -> Array:
+        return np.zeros_like(v)
 
     value, remedy = warned({"control": {"rate": 1000}})["rate-unused"]
     assert value == 200 and "control.rate is 1000 Hz" in remedy and "give recording.rate" in remedy
