@@ -20,7 +20,8 @@
 enum { MODELS = 50, STATES = 3, MOST_LINKS = 16 };
 #define TOLERANCE 1e-9
 
-static const char *const fn_name[PEER_FN_COUNT] = {"fd", "id", "mass"};
+static const char *const fn_name[PEER_FN_COUNT] = {
+    "fd", "id", "mass", "bias", "jacobian", "fd_derivatives", "id_derivatives"};
 
 static double uniform(uint64_t *seed) { /* in -1 .. 1, splitmix */
     uint64_t z = *seed += 0x9E3779B97F4A7C15u;
@@ -124,6 +125,29 @@ static double *numbers(size_t n) {
     return x;
 }
 
+/* Our answer to what MuJoCo is asked, and how many numbers it has. */
+static soa_status answer(const soa_model *model, soa_work *work, peer_fn fn, const double *q,
+                         const double *v, const double *a, const double *tau, double *out) {
+    switch (fn) {
+    case PEER_FD: return soa_aba(model, work, q, v, tau, NULL, 0, out);
+    case PEER_ID: return soa_rnea(model, work, q, v, a, NULL, 0, out);
+    case PEER_MASS: return soa_crba(model, work, q, out);
+    case PEER_BIAS: return soa_bias_torque(model, work, q, v, out);
+    case PEER_JACOBIAN: {
+        soa_body_info last;
+        soa_status s = soa_model_body(model, soa_model_body_count(model), &last);
+        if (!s) s = soa_kinematics(model, work, q, NULL, NULL);
+        return s ? s : soa_jacobian(model, work, last.frame, SOA_AXES_WORLD, out);
+    }
+    default: fail_msg("no answer of ours to %s", fn_name[fn]);
+    }
+    return SOA_E_ARGUMENT;
+}
+static size_t answer_size(peer_fn fn, size_t nv) {
+    if (fn == PEER_MASS) return nv * nv;
+    return fn == PEER_JACOBIAN ? 6 * nv : nv;
+}
+
 /* Largest difference over states; fails with the model's name where it is too large. */
 static double compare(const soa_model *model, const char *name, uint64_t seed) {
     const peer_library *mujoco = peer_get();
@@ -131,7 +155,7 @@ static double compare(const soa_model *model, const char *name, uint64_t seed) {
     int bodies = soa_model_body_count(model);
     soa_body_info *body = calloc((size_t)bodies + 1, sizeof *body);
     double *q = numbers(nq), *v = numbers(nv), *a = numbers(nv), *tau = numbers(nv);
-    double *ours = numbers(nv * nv), *theirs = numbers(nv * nv), worst = 0;
+    double *ours = numbers(nv * (nv + 6)), *theirs = numbers(nv * (nv + 6)), worst = 0;
     peer_model plain = {name, (int)nq, (int)nv, bodies, {0, 0, 0}, body};
     char why[1000] = "";
     soa_work *work = NULL;
@@ -165,18 +189,12 @@ static double compare(const soa_model *model, const char *name, uint64_t seed) {
         }
         mujoco->load(peer, 0, q, v, a, tau);
         for (peer_fn fn = PEER_FD; fn < PEER_FN_COUNT; ++fn) {
-            soa_status status;
-            if (fn == PEER_FD) {
-                status = soa_aba(model, work, q, v, tau, NULL, 0, ours);
-            } else if (fn == PEER_ID) {
-                status = soa_rnea(model, work, q, v, a, NULL, 0, ours);
-            } else {
-                status = soa_crba(model, work, q, ours);
-            }
+            if (!mujoco->way(peer, fn, 0)) continue; /* MuJoCo has no derivatives but differences */
+            const soa_status status = answer(model, work, fn, q, v, a, tau, ours);
             assert_int_equal(status, SOA_OK);
             mujoco->run(peer, fn, 0, 0);
             mujoco->fetch(peer, fn, 0, 0, theirs);
-            double d = difference(ours, theirs, fn == PEER_MASS ? nv * nv : nv);
+            double d = difference(ours, theirs, answer_size(fn, nv));
             if (!(d <= TOLERANCE))
                 fail_msg("%s, state %d, %s: differs by %.3g, allowed %g", name, state, fn_name[fn],
                          d, TOLERANCE);

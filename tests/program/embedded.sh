@@ -28,7 +28,7 @@ for pair in m4f:VFPv4-D16 "m7:FPv5/FP-D16 for ARMv8"; do
     [ "$(attribute "$build" Tag_FP_arch)" = "${pair#*:}" ] || fail "$build: unit $(attribute "$build" Tag_FP_arch)"
     [ "$(attribute "$build" Tag_ABI_VFP_args)" = "VFP registers" ] || fail "$build: not the hard-float interface"
     # Position-independent code would go through a global offset table.
-    if arm-none-eabi-readelf -rW "$build/libsoa.a" | grep -q R_ARM_GOT; then fail "$build: position-independent code"; fi
+    if arm-none-eabi-readelf -rW "$build/libsoa.a" | grep R_ARM_GOT >/dev/null; then fail "$build: position-independent code"; fi
 done
 
 # figure ROW COLUMN: of the page's table; within COLUMN 1 is Cortex-M4F, 2 Cortex-M7

@@ -276,7 +276,7 @@ for model in arm7 quadruped humanoid; do
     run info $model
     set -- $(sed -n 's/^memory: model \([0-9]*\), work space \([0-9]*\), batch.*/\1 \2/p' out)
     row="| $(echo $1 | sed 's/...$/,&/') | $(echo $2 | sed 's/...$/,&/') |"
-    if grep -F "soa info $model" "$here/../docs/start.md" | grep -qF "$row"; then ok; else bad "docs/start.md has other bytes of $model than $row"; fi
+    if grep -F "soa info $model" "$here/../docs/start.md" | grep -F "$row" >/dev/null; then ok; else bad "docs/start.md has other bytes of $model than $row"; fi
 done
 run info gripper.urdf --joints
 printf '%s\n' slide wrist close >want
