@@ -196,6 +196,7 @@ static void move_ours(scene *s, point *p, double *q, double *v) {
         p->steps = sum.steps;
         p->evaluations = sum.evaluations;
     }
+    if (p->lost) printf("  %s: %s\n", p->way.curve, report.text);
     soa_world_free(w);
     *o = before;
 }
