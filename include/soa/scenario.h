@@ -21,10 +21,18 @@ typedef struct soa_mark {
     int column;
 } soa_mark;
 
+/* What the unit that a file gives to the value of a coordinate, or to its rate, measures. */
+typedef enum soa_value_unit {
+    SOA_UNIT_NONE, /* a number alone: SI */
+    SOA_UNIT_LENGTH,
+    SOA_UNIT_ANGLE
+} soa_value_unit;
 /* A number for a named coordinate; for a joint with several degrees of freedom "part.joint[k]". */
 typedef struct soa_named_value {
     const char *name;
     double value;
+    soa_value_unit
+        unit; /* a world refuses an angle for a sliding joint, a length for a turning one */
     soa_mark mark;
 } soa_named_value;
 

@@ -53,7 +53,8 @@ typedef struct soai_reader {
     soa_scenario *scenario;
     soa_status status; /* status of the first mistake */
     soa_report *report;
-    long values; /* number read so far */
+    long values;   /* number read so far */
+    unsigned unit; /* kind of the unit of the last number; 0: it had none */
     int group_count;
     const char **groups; /* names that contacts may use: groups, then the shapes in them */
 } soai_reader;

@@ -47,6 +47,10 @@ static void *read_list(soai_reader *r, const soai_node *node, const char *what, 
 }
 
 /* Reads a map from names to numbers. */
+static soa_value_unit value_unit(unsigned kind) {
+    if (kind == SOAI_LENGTH || kind == SOAI_SPEED) return SOA_UNIT_LENGTH;
+    return kind == SOAI_ANGLE || kind == SOAI_TURN ? SOA_UNIT_ANGLE : SOA_UNIT_NONE;
+}
 static bool read_named(soai_reader *r, const soai_node *node, const char *what, unsigned units,
                        int *count, const soa_named_value **values) {
     if (soai_empty(node)) return true;
@@ -63,6 +67,7 @@ static bool read_named(soai_reader *r, const soai_node *node, const char *what, 
         if (!soai_text(r, key, what, &all[i].name) ||
             !soai_number(r, node->items[i], label, units, SOAI_ANY, &all[i].value))
             return false;
+        all[i].unit = value_unit(r->unit);
         all[i].mark = key->mark;
     }
     *values = all;

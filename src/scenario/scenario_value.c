@@ -207,6 +207,7 @@ bool soai_number(soai_reader *r, const soai_node *node, const char *what, unsign
                         "%s: expected a finite number, found '%.20s'", what, text);
     if (length == 0) return wanted(r, node, what, "a number");
     double x = strtod(text, NULL);
+    r->unit = 0;
     const char *unit = text + length;
     bool blank = *unit == ' ';
     while (*unit == ' ')
@@ -234,6 +235,7 @@ bool soai_number(soai_reader *r, const soai_node *node, const char *what, unsign
                             soai_found(node, shown), kinds[k].name, kinds_text(mask, expected));
         }
         x = x * u->times / u->over;
+        r->unit = u->kind;
     }
     if (!(fabs(x) <= 1e300))
         return soai_say(r, SOA_E_NOT_FINITE, node->mark, "%s: %s is too large", what,

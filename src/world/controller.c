@@ -400,6 +400,7 @@ static soa_status open_law(soa_world *w, const soa_action *a, law *l, soa_report
                     w->actuated[info.v_index]
                         ? "which its 'joints' do not choose; add it there or leave the goal out"
                         : "which has no motor; name it in the 'motors' of its part");
+            if ((s = soai_check_unit(w, &a->positions[k], &info, 0, 0, report))) return s;
             l->goal_q[info.q_index] = a->positions[k].value;
         }
     } else {

@@ -81,6 +81,21 @@ static void quaternion(const double R[9], double q[4]) {
         q[1 + i] = k * rho[i];
 }
 
+/* Refuses a unit that does not measure coordinate `index` of a joint, or its rate. */
+soa_status soai_check_unit(const soa_world *w, const soa_named_value *value,
+                           const soa_body_info *joint, int index, int is_rate, soa_report *report) {
+    static const char *const units[2][2] = {{"a length (m, mm)", "an angle (rad, deg)"},
+                                            {"a speed (m/s)", "a turning rate (rad/s, deg/s)"}};
+    const bool has_quaternion = joint->nq != joint->nv;
+    if (value->unit == SOA_UNIT_NONE || (has_quaternion && !is_rate)) return SOA_OK;
+    const bool turns = has_quaternion ? index < 3 : soa_joint_type_turns(joint->type, index);
+    if (turns == (value->unit == SOA_UNIT_ANGLE)) return SOA_OK;
+    return soai_scenario_fault(w->scenario, value->mark, SOA_E_FORMAT, report,
+                               "'%s' is %s; expected %s: the joint is %s", value->name,
+                               units[is_rate][!turns], units[is_rate][turns],
+                               soa_joint_type_name(joint->type));
+}
+
 static soa_status named_values(soa_world *w, const soa_part *part, const soa_named_value *values,
                                int count, int rates, double *out, soa_report *report) {
     for (int k = 0; k < count; ++k) {
@@ -102,6 +117,8 @@ static soa_status named_values(soa_world *w, const soa_part *part, const soa_nam
         if (!(fabs(values[k].value) < INFINITY))
             return soai_scenario_fault(w->scenario, values[k].mark, SOA_E_NOT_FINITE, report,
                                        "'%s' is not a number", name);
+        const soa_status s = soai_check_unit(w, &values[k], &info, index, rates, report);
+        if (s) return s;
         out[(rates ? info.v_index : info.q_index) + index] = values[k].value;
         /* A quaternion belongs to all rates of its joint. */
         for (int i = 0; i < info.nv; ++i)

@@ -469,5 +469,8 @@ void soai_object_figures(soa_world *w, double figures[3]);
 /* Returns " (did you mean 'x'?)", or "". */
 const char *soai_nearest_frame(const soa_model *model, const char *name);
 const char *soai_nearest_joint(const soa_model *model, const char *name);
+/* SOA_E_FORMAT where the value's unit does not measure coordinate `index` of the joint. */
+soa_status soai_check_unit(const soa_world *w, const soa_named_value *value,
+                           const soa_body_info *joint, int index, int is_rate, soa_report *report);
 
 #endif

@@ -423,6 +423,22 @@ X
 run idle.yaml --summary idle.json
 expect "keys that come to nothing" 0
 json "keys that come to nothing" idle.json "{'effort-unused', 'disturbance-late', 'step-cut', 'rate-unused'} <= set(w['code'] for w in d['warnings'])"
+
+# --- units of coordinates: a length is no angle -------------------------------------------------------------------------
+refuse "a length for an angle" ":2:" "'joint1' is a length (m, mm); expected an angle (rad, deg): the joint is revolute" <<'X'
+duration: 0.01
+parts: [{name: arm, model: arm7, positions: {joint1: 60 mm}}]
+X
+refuse "a speed for a turning rate" "'joint1' is a speed (m/s); expected a turning rate (rad/s, deg/s)" <<'X'
+parts: [{name: arm, model: arm7, rates: {joint1: 60 m/s}}]
+X
+refuse "a length as goal of an angle" "'joint1' is a length (m, mm)" <<'X'
+parts: [{name: arm, model: arm7}]
+control: {phases: [{name: go, actions: [{law: joint-pd, part: arm, goal: {joint1: 5 mm}}]}]}
+X
+printf 'duration: 0.01\nparts: [{name: arm, model: arm7, positions: {joint1: 60 deg}, rates: {joint1: 5 deg/s}}]\n' >unit.yaml
+run unit.yaml -o unit.soalog -q
+expect "angles" 0
 json "the step that is taken" idle.json "[abs(w['value'] - 2.5e-3) < 1e-12 for w in d['warnings'] if w['code'] == 'step-cut'] == [True]"
 run idle.yaml -q --strict
 expect "quiet and strict" 1
