@@ -39,13 +39,15 @@ static double seconds(void) {
 static const char arm_text[] =
     "name: arm\nduration: 3\ngravity: [0, 0, -9.81]\n"
     "parts:\n"
-    "  - {name: arm, model: arm7, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
+    "  - {name: arm, model: arm7, limits: false, damping_scale: 0, friction_scale: 0,\n"
+    "     rotor_scale: 0,\n"
     "     positions: {joint2: 2.8, joint3: 0.1, joint4: -0.3, joint5: 0.1, joint6: 0.3}}\n"
     "recording: {rate: 0.333333333333333333}\n";
 static const char two_arms_text[] =
     "name: two arms and a box\nduration: 5\ngravity: [0, 0, 0]\n"
     "parts:\n"
-    "  - {name: robot, model: satellite, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
+    "  - {name: robot, model: satellite, limits: false, damping_scale: 0, friction_scale: 0,\n"
+    "     rotor_scale: 0,\n"
     "     positions: {left_elbow: 0.6, right_elbow: 0.5, left_shoulder_pitch: -0.3, "
     "right_shoulder_pitch: -0.2},\n"
     "     rates: {left_shoulder_yaw: 0.5, left_shoulder_pitch: -0.4, left_upper_roll: 0.6, "
@@ -61,7 +63,8 @@ static const char two_arms_text[] =
 static const char hold_text[] =
     "name: two arms hold a box\nduration: 5\ngravity: [0, 0, 0]\n"
     "parts:\n"
-    "  - {name: robot, model: satellite, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
+    "  - {name: robot, model: satellite, limits: false, damping_scale: 0, friction_scale: 0,\n"
+    "     rotor_scale: 0,\n"
     "     positions: {left_elbow: 0.6, right_elbow: 0.6, left_shoulder_pitch: -0.3, "
     "right_shoulder_pitch: -0.3},\n"
     "     rates: {left_shoulder_yaw: 0.1, left_shoulder_pitch: -0.2, left_upper_roll: 0.2, "

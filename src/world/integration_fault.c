@@ -22,17 +22,6 @@ void soai_fault_note(int code, const char *module, const char *function, char *m
     if (code < 0) snprintf(f->message, sizeof f->message, "%s", message);
 }
 
-soa_status soai_fault_of_rates(const double *rate, int count) {
-    for (int i = 0; i < count; ++i)
-        if (!(fabs(rate[i]) < INFINITY)) return SOA_E_NOT_FINITE;
-    return SOA_OK;
-}
-
-void soai_fault_spoil(double *rate, int count) {
-    for (int i = 0; i < count; ++i)
-        rate[i] = NAN;
-}
-
 void soai_fault_judge(soai_integration_fault *f, const double *state, int count) {
     f->diverged = 0;
     if (f->status != SOA_E_HINGE_SINGULAR && f->status != SOA_E_NOT_FINITE) return;

@@ -15,12 +15,6 @@ void soai_fault_clear(soai_integration_fault *f);
 /* Error handler of SUNDIALS; `fault` is a soai_integration_fault. */
 void soai_fault_note(int code, const char *module, const char *function, char *message,
                      void *fault);
-/* SOA_E_NOT_FINITE where a rate is NaN or infinite: the numbers overflowed on the way, as they do in
- * a step that is far too long. */
-soa_status soai_fault_of_rates(const double *rate, int count);
-/* Rates that make the error test fail, so that a shorter step is tried.  ARKODE gives up when a stage
- * of an explicit method reports a failure, even a recoverable one. */
-void soai_fault_spoil(double *rate, int count);
 /* Looks at the state, `count` positions and speeds, at which a rate could not be computed. Where it
  * has numbers that no machine has, the fault is that the motion diverged, not that a joint moves no
  * inertia: rounding and overflow leave nothing of it. */

@@ -348,15 +348,10 @@ static double world_time(const soa_world *w, double t) {
 static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soa_world *w = user;
     ++w->state->stats.evaluations;
-    double *out = N_VGetArrayPointer(rate);
-    w->fault.status = soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), out);
-    if (!w->fault.status) w->fault.status = soai_fault_of_rates(out, w->y_count);
+    w->fault.status =
+        soai_motion(w, world_time(w, t), N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
     soai_fault_judge(&w->fault, N_VGetArrayPointer(y), w->at_v + w->nv);
-    if (!w->fault.status) return 0;
-    if (w->scenario->integration.method != SOA_INTEGRATE_EXPLICIT)
-        return 1; /* a shorter step may succeed */
-    soai_fault_spoil(out, w->y_count);
-    return 0;
+    return w->fault.status ? 1 : 0; /* a shorter step may succeed */
 }
 static int weights(N_Vector y_vector, N_Vector weight_vector, void *user) {
     const soa_world *w = user;

@@ -112,11 +112,8 @@ static double worst_norm(N_Vector x, N_Vector weights) {
     const double *by = N_VGetArrayPointer(weights);
     const sunindextype n = N_VGetLength(x);
     double most = 0;
-    for (sunindextype i = 0; i < n; ++i) {
-        const double size = fabs(value[i]) * by[i];
-        if (!(size < INFINITY)) return INFINITY; /* NaN too: the step must fail */
-        most = fmax(most, size);
-    }
+    for (sunindextype i = 0; i < n; ++i)
+        if (!(fabs(value[i]) * by[i] <= most)) most = fabs(value[i]) * by[i];
     return most;
 }
 void soai_measure_worst(N_Vector y) {

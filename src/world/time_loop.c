@@ -59,16 +59,11 @@ static soa_status rates(soai_time_loop *l, double t, const double *y, double *ra
 }
 static int derivative(realtype t, N_Vector y, N_Vector rate, void *user) {
     soai_time_loop *l = user;
-    double *out = N_VGetArrayPointer(rate);
-    l->step.fault.status = rates(l, t, N_VGetArrayPointer(y), out);
-    if (!l->step.fault.status)
-        l->step.fault.status = soai_fault_of_rates(out, (int)N_VGetLength(rate));
+    l->step.fault.status = rates(l, t, N_VGetArrayPointer(y), N_VGetArrayPointer(rate));
     if (!l->step.fault.status) return 0;
     l->step.fault.body = soa_work_failed_body(l->work);
     soai_fault_judge(&l->step.fault, N_VGetArrayPointer(y), l->nq + l->nv);
-    if (!l->mechanism->shorter_helps(l->step.fault.status)) return -1;
-    soai_fault_spoil(out, (int)N_VGetLength(rate));
-    return 0;
+    return l->mechanism->shorter_helps(l->step.fault.status) ? 1 : -1;
 }
 static int after_step(realtype t, N_Vector y, void *user) {
     soai_time_loop *l = user;

@@ -54,31 +54,6 @@ static void methods_agree(void **state) {
     closed(&best);
 }
 
-/* The first step tried is a tenth of a tick.  Where the tick is so long that this step overflows on
- * a stop, shorter ones are tried: the motion does not depend on how often it is recorded. */
-static void long_ticks_are_walked_in_short_steps(void **state) {
-    (void)state;
-    static const char *const rate[2] = {"0.333333333333333333", "100"};
-    double end[2][7];
-    for (int k = 0; k < 2; ++k) {
-        stage s = made(
-            "name: long\nduration: 3\ngravity: [0, 0, -9.81]\nparts:\n"
-            "  - {name: arm, model: arm7, damping_scale: 0, friction_scale: 0, rotor_scale: 0,\n"
-            "     positions: {joint2: 2.8, joint3: 0.1, joint4: -0.3, joint5: 0.1, joint6: 0.3}}\n"
-            "recording: {rate: %s}\n"
-            "integration: {order: 8, relative_tolerance: 1e-12, absolute_tolerance: 1e-12}\n",
-            rate[k]);
-        run_to(&s, 3);
-        memcpy(end[k], q_of(&s, "arm.joint1"), sizeof end[k]);
-        closed(&s);
-    }
-    double off = 0;
-    for (int j = 0; j < 7; ++j)
-        if (!(fabs(end[0][j] - end[1][j]) <= off)) off = fabs(end[0][j] - end[1][j]);
-    printf("  ticks of 3 s and of 10 ms: %.1e rad apart\n", off);
-    assert_true(off <= 1e-9);
-}
-
 /* Fixed steps: the error falls by 2^order when the step is halved. */
 static void fixed_has_its_order(void **state) {
     (void)state;
@@ -189,7 +164,6 @@ static void many_boxes_settle(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(methods_agree),
-        cmocka_unit_test(long_ticks_are_walked_in_short_steps),
         cmocka_unit_test(fixed_has_its_order),
         cmocka_unit_test(no_tunnel),
         cmocka_unit_test(many_boxes_settle),
