@@ -21,7 +21,6 @@
 #include "../sweep/operational.h"
 #if SOAI_NUMBER == SOAI_DOUBLE
 #include "../sweep/segment_sweeps.h"
-#include "../sweep/operator_sweep.h"
 #endif
 #endif
 
@@ -132,10 +131,8 @@ static void k_segment(const void *view, void *work, const struct soai_segments *
                       const double *fext, double *vdot) {
     segment_task(view, work, segments, sweep, n, q, v, tau, fext, vdot);
 }
-static void k_exec(const void *view, void *work, int inward, const struct soai_op *ops, int count,
-                   const struct soai_tips *tips, const double *thd, const double *fext) {
-    exec_sweep(view, work, inward, ops, count, tips, thd, fext);
-}
+/* src/operator/compiled_operator_sweep.c */
+soai_operator_sweep_fn SOAI_OPERATOR_SWEEP;
 #endif
 
 #if SOAI_LANES == 1
@@ -205,7 +202,7 @@ const soai_kernels SOAI_TABLE = {
     .inertia = k_inertia,
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
-    .exec = k_exec,
+    .exec = SOAI_OPERATOR_SWEEP,
     .segment = k_segment,
 #endif
     .mass_columns = k_mass_columns,

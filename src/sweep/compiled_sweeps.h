@@ -13,6 +13,12 @@ struct soai_tips;
 struct soai_task_frames;
 struct soai_segments;
 
+/* One sweep of a planned expression (operator_sweep.h). */
+typedef void soai_operator_sweep_fn(const void *view, void *work, int inward,
+                                    const struct soai_op *ops, int count,
+                                    const struct soai_tips *tips, const double *thd,
+                                    const double *fext);
+
 typedef struct soai_kernels {
     const char *instruction_set;
     int lanes;
@@ -59,9 +65,7 @@ typedef struct soai_kernels {
     void (*diagonal_bias)(const void *view, void *work, const void *nu, void *v, void *mu);
     void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its
                                                            * layout */
-    /* double only: one sweep of a planned expression (src/sweep/operator_sweep.h) */
-    void (*exec)(const void *view, void *work, int inward, const struct soai_op *ops, int count,
-                 const struct soai_tips *tips, const double *thd, const double *fext);
+    soai_operator_sweep_fn *exec; /* double only */
     /* double only: one task of divide and conquer (src/sweep/segment_sweeps.h) */
     void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep,
                     int n, const double *q, const double *v, const double *tau, const double *fext,
