@@ -47,14 +47,17 @@ typedef struct soa_variable {
     soa_space from; /* 0, SOA_SPACE_ONE: a vector */
 } soa_variable;
 
-/* Makes an expression from text.  After a mistake (SOA_E_FORMAT), the message shows the text, and a
- * caret in the next line marks the place.  variables NULL with 0: none.  Release with
- * soa_expr_free. */
+/* Makes an expression from text: names of the leaves, of the caller's letters and of the forms below
+ * (FD1), Greek letters too; adjoint ' ^T or a star that touches the factor before it only; inverse
+ * inv(A) or A^-1; blank or * between factors.  After a mistake (SOA_E_FORMAT), the message shows the text, and a
+ * caret in the next line marks the place.  variables NULL with 0: none; letters may be declared in the
+ * text too: "x: joint, A: tip>base; A J x".  Release with soa_expr_free. */
 SOA_API soa_status soa_expr_parse(const char *text, const soa_variable *variables,
                                   int variable_count, const soa_expr **expr, char *message,
                                   size_t room);
-/* Both sides of "LEFT = RIGHT", without variables; release both. */
-SOA_API soa_status soa_expr_parse_equation(const char *text, const soa_expr **left,
+/* Both sides of "LEFT = RIGHT"; release both. */
+SOA_API soa_status soa_expr_parse_equation(const char *text, const soa_variable *variables,
+                                           int variable_count, const soa_expr **left,
                                            const soa_expr **right, char *message, size_t room);
 /* Makes an expression by function calls.  Each returns a new expression (release it), or NULL: an
  * argument is NULL, a name is unknown or longer than 31 bytes, spaces do not match, or there is no
@@ -108,6 +111,13 @@ SOA_API const char *soa_expr_leaf_name(int index, const char **what);
 SOA_API const char *soa_expr_form_name(int index, const char **text, const char **what);
 /* Release expr.  SOA_E_NAME: there is no such form. */
 SOA_API soa_status soa_expr_from_form(const char *name, const soa_expr **expr);
+
+/* The identities of the papers by name, "RK88-I (a.35)", as texts "LEFT = RIGHT"; NULL past the
+ * end. */
+SOA_API const char *soa_expr_identity_name(int index, const char **text);
+/* The index of that name, or of the first name that holds all words of `name`: "a.35", "RJK91 (16)".
+ * -1: there is none. */
+SOA_API int soa_expr_find_identity(const char *name);
 
 /* ---- rewriting ------------------------------------------------------------------------------- */
 typedef void soa_derivation_fn(void *user, const char *rule, const char *result);

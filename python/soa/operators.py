@@ -24,7 +24,6 @@ used from any number of threads; they take turns.
 from __future__ import annotations
 
 import itertools
-import re
 import weakref
 from collections.abc import Iterator, Sequence
 from ctypes import CDLL, POINTER, byref, c_char_p, c_int, c_size_t, c_void_p, cast, create_string_buffer, string_at
@@ -607,21 +606,15 @@ def _message(status: int, message: Any, what: str) -> None:
     if status != _c.SOA_OK:
         said = message.value.decode(errors="replace")
         if status == _c.SOA_E_FORMAT:  # of a text, not of a file
-            raise InputError(said + _form_hint(what), status_name(status))
+            raise InputError(said, status_name(status))
         raise error(status, said if said else f"{what}: {text(_c.soa_status_text(status))}")
-
-
-def _form_hint(expression: str) -> str:
-    """Which words of a text are names of the papers' algorithms, which expressions do not have."""
-    known = forms()
-    found = [word for word in dict.fromkeys(re.findall(r"\w+", expression))
-             if word in known and word not in _leaf_names()]
-    calls = ", ".join(f"soa.operators.form({word!r})" for word in found)
-    return f"\n{', '.join(found)}: an algorithm of the papers; as an expression: {calls}" if found else ""
 
 
 def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
     """An expression from text, as the papers write it: products by juxtaposition, `'` the adjoint, `inv()` the inverse.
+
+    Also `^T`, or a star that touches only the factor before it (`phi* H*`), and `Mass^-1`; Greek letters; the papers'
+    algorithms by name (`FD1`); letters of yours, declared first: `"x: joint, A: tip>tip; A J x"`.
 
     variables: vectors of yours by name with their space; a pair of spaces (from, to), "tip" or "base" each: an
     operator.
@@ -1158,14 +1151,38 @@ class Identity:
         return said
 
 
+def identities() -> dict[str, str]:
+    """The identities of the papers by name, as texts "LEFT = RIGHT"; `identity` proves one by its name.
+
+    >>> from soa.operators import identities, identity
+    >>> identities()["RJK91 lemma 4, (16)"]
+    '(I - H psi K) H phi = H psi'
+    >>> identity("RJK91 lemma 4", trials=2).proved
+    True
+    """
+    found = {}
+    said = c_char_p()
+    index = 0
+    while (name := _c.soa_expr_identity_name(index, byref(said))) is not None:
+        found[text(name)] = text(said.value)
+        index += 1
+    return found
+
+
 def _equation(equation: str | tuple[Expr, Expr]) -> tuple[Expr, Expr]:
     if not isinstance(equation, str):
         return equation
+    if "=" not in equation:
+        index = _c.soa_expr_find_identity(equation.encode())
+        if index >= 0:
+            equation = list(identities().values())[index]
     left, right = POINTER(_c.soa_expr)(), POINTER(_c.soa_expr)()
     message = create_string_buffer(_ROOM)
     with _lock:
         _message(
-            _c.soa_expr_parse_equation(equation.encode(), byref(left), byref(right), message, _ROOM), message, equation
+            _c.soa_expr_parse_equation(equation.encode(), None, 0, byref(left), byref(right), message, _ROOM),
+            message,
+            equation,
         )
         return Expr._adopt(left), Expr._adopt(right)
 
@@ -1193,8 +1210,13 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
             "f0": rng.uniform(-1, 1, 6 * count),
         }
         sides, condition = [], 1.0
+        letters: dict[str, Array] = {}
+        for letter, (source, to) in {**left.variables(), **right.variables()}.items():
+            shape = (machine._size(to),) if source == "one" else (machine._size(to), machine._size(source))
+            letters[letter] = rng.uniform(-1, 1, shape)
         for side in (left, right):
-            sides.append(machine.dense(side, **state))
+            own = {letter: letters[letter] for letter in side.variables()}
+            sides.append(machine.dense(side, **state, **own))
             condition = max(condition, machine.condition)
     except SoaError as problem:
         return str(problem)
@@ -1212,6 +1234,9 @@ def identity(
 ) -> Identity:
     """Is `"LEFT = RIGHT"` true for every machine?  By proof, then by trial with dense matrices at random states.
 
+    equation: a text, where the papers' algorithms have their names (`"FD1 = FD4"`) and letters of yours are declared
+    first (`"x: joint, A: tip>base; A @ ..."`, without the `@`); two expressions; or the name of one of `identities()`,
+    or words of it, `"a.35"`.  Letters of yours are opaque in a proof, and random in a trial.
     machines: models or names of shipped ones; None: `trials` arms, trees and floating bases, most of them random.
     Machines on which a side does not exist, or nearly so, are skipped.  A machine on which the sides differ is the
     counter-example.
@@ -1273,6 +1298,7 @@ __all__ = [
     "Trial",
     "form",
     "forms",
+    "identities",
     "identity",
     "identity_operator",
     "leaves",

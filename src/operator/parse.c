@@ -1,83 +1,185 @@
 /* parse.c  parses text into an expression:
- *   sum = term {(+|-) term};  term = {number} factor {factor};  factor = primary {'};
- *   primary = name | inv(sum) | (sum)
+ *   sum = term {(+|-) term};  term = {number} factor {[*] factor};
+ *   factor = primary {adjoint | inverse};  primary = name | inv(sum) | (sum)
+ * The adjoint is written ' or as in the papers: ^T, ^*, a raised T, or a star that touches the
+ * factor before it and not the one after it (phi* H*). The inverse: inv(...), ^-1, or raised -1.
  * Every error is shown with a caret under its position. */
+#include "../base/nearest.h"
 #include "expr.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_TEXT = 20000, MOST_DEPTH = 200 };
+enum { MOST_TEXT = 20000, MOST_DEPTH = 200, MOST_DECLARED = 32, NAME_ROOM = 32 };
 
 typedef struct parser {
     const char *text, *at;
     const soa_variable *variables;
     int variable_count, depth, failed;
+    soa_variable declared[MOST_DECLARED];
+    char names[MOST_DECLARED][NAME_ROOM];
+    int declared_count;
     char *message;
     size_t room;
 } parser;
 
+static int blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+/* Bytes of a UTF-8 character after its first one. */
+static int continues(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+/* Combining marks, U+0300 to U+036F, are drawn over the letter before them. */
+static int combining(const char *at) {
+    const unsigned char *c = (const unsigned char *)at;
+    return c[0] == 0xcc || (c[0] == 0xcd && c[1] < 0xb0);
+}
 /* Writes the error, the text around it and a caret under its position. */
 static const soa_expr *fail(parser *p, const char *where, const char *what) {
+    enum { BEFORE = 50, SHOWN = 100 };
     if (p->failed++) return NULL;
-    const size_t before = (size_t)(where - p->text), from = before > 60 ? before - 50 : 0;
-    size_t column = 0;
-    for (size_t i = from; i < before; ++i)
-        column += ((unsigned char)p->text[i] & 0xc0) != 0x80; /* characters, not bytes */
+    const char *from = where - p->text > BEFORE + 10 ? where - BEFORE : p->text;
+    while (from < where && continues(*from))
+        ++from;
+    int column = from > p->text ? 3 : 0;
+    for (const char *c = from; c < where; ++c)
+        column += !continues(*c) && !combining(c);
+    char shown[SHOWN + 1];
+    int length = 0;
+    for (; length < SHOWN && from[length]; ++length) /* one line, one column each */
+        shown[length] = blank(from[length]) ? ' ' : from[length];
+    while (length > 0 && continues(from[length]))
+        --length;
     if (p->room)
-        snprintf(p->message, p->room, "%s\n  %s%.100s\n  %*s^", what, from ? "..." : "",
-                 p->text + from, (int)(column + (from ? 3 : 0)), "");
+        snprintf(p->message, p->room, "%s\n  %s%.*s\n  %*s^", what, from > p->text ? "..." : "",
+                 length, shown, column, "");
     return NULL;
 }
 static void space(parser *p) {
-    while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')
+    while (blank(*p->at))
         ++p->at;
 }
+/* Length of `sign` if the text begins with it, else 0. */
+static size_t begins(const char *text, const char *sign) {
+    const size_t n = strlen(sign);
+    return strncmp(text, sign, n) ? 0 : n;
+}
 
+/* --- names ------------------------------------------------------------------------------------ */
+/* Greek and script letters, and the marks over them, as they are spelt in names. */
 static const struct {
-    const char *letter, *name;
-} greek[] = {{"φ̃", "phit"},    {"ψ̃", "psit"},    {"Δ_φ", "Delta_phi"}, {"Δ_ψ", "Delta_psi"},
-             {"E_φ", "E_phi"}, {"E_ψ", "E_psi"}, {"φ", "phi"},         {"ψ", "psi"},
-             {"Φ", "Phi"},     {"Ψ", "Psi"},     {"α", "alpha"},       {NULL, NULL}};
+    const char *letter, *latin;
+} greek[] = {{"α", "alpha"},   {"β", "beta"},   {"γ", "gamma"}, {"δ", "delta"}, {"ε", "epsilon"},
+             {"ϵ", "epsilon"}, {"ζ", "zeta"},   {"η", "eta"},   {"θ", "theta"}, {"κ", "kappa"},
+             {"λ", "lambda"},  {"μ", "mu"},     {"ν", "nu"},    {"ξ", "xi"},    {"π", "pi"},
+             {"ρ", "rho"},     {"σ", "sigma"},  {"τ", "tau"},   {"φ", "phi"},   {"ϕ", "phi"},
+             {"χ", "chi"},     {"ψ", "psi"},    {"ω", "omega"}, {"Γ", "Gamma"}, {"Δ", "Delta"},
+             {"Θ", "Theta"},   {"Λ", "Lambda"}, {"Ξ", "Xi"},    {"Π", "Pi"},    {"Σ", "Sigma"},
+             {"Φ", "Phi"},     {"Ψ", "Psi"},    {"Ω", "Omega"}, {"ℳ", "Mass"},  {"𝓜", "Mass"},
+             {"ℰ", "E"},       {"𝓔", "E"},      {NULL, NULL}},
+  marks[] = {{"\xcc\x83", "t"}, {"\xcc\x87", "d"}, {"\xcc\x88", "dd"}, {NULL, NULL}},
+  /* other spellings of the leaves */
+    aliases[] = {{"thetad", "thd"}, {"thetadd", "thdd"}, {"qd", "thd"},
+                 {"qdd", "thdd"},   {"tau", "T"},        {NULL, NULL}};
+
+static size_t greek_letter(const char *at, const char **latin) {
+    for (int i = 0; greek[i].letter; ++i) {
+        *latin = greek[i].latin;
+        const size_t n = begins(at, greek[i].letter);
+        if (n) return n;
+    }
+    return 0;
+}
+static void append(char *word, size_t room, const char *text, size_t n) {
+    const size_t at = strlen(word);
+    if (at + n < room) {
+        memcpy(word + at, text, n);
+        word[at + n] = 0;
+    }
+}
+/* Reads a name: letters, digits and _ , or a Greek letter; after _ a Greek letter may follow too.
+ * Two letters side by side of which one is Greek are a product, as in the papers: Hφ. */
+static void read_word(parser *p, char *word, size_t room) {
+    const char *latin;
+    size_t n = greek_letter(p->at, &latin);
+    int latin_too = !n;
+    word[0] = 0;
+    if (n) {
+        append(word, room, latin, strlen(latin));
+        p->at += n;
+    }
+    for (;;) {
+        int marked = 0;
+        for (int i = 0; marks[i].letter; ++i)
+            if ((n = begins(p->at, marks[i].letter)) != 0) {
+                append(word, room, marks[i].latin, strlen(marks[i].latin));
+                p->at += n;
+                marked = 1;
+            }
+        if (marked) continue;
+        if (*p->at == '_' || (latin_too && isalnum((unsigned char)*p->at))) {
+            latin_too = 1;
+            append(word, room, p->at, 1);
+            ++p->at;
+            if (p->at[-1] != '_' || !(n = greek_letter(p->at, &latin))) continue;
+            append(word, room, latin, strlen(latin));
+            p->at += n;
+            latin_too = 0;
+            continue;
+        }
+        return;
+    }
+}
 
 static const soa_expr *sum(parser *p);
+static const soa_expr *inverse_of(parser *p, const char *where, const soa_expr *e);
 
 static int primary_follows(const parser *p) {
     return isalpha((unsigned char)*p->at) || *p->at == '(' || (unsigned char)*p->at >= 0x80;
 }
 
-static const soa_expr *name(parser *p) {
-    char word[32];
-    const char *start = p->at;
-    size_t n = 0;
-    for (int i = 0; greek[i].letter; ++i) {
-        n = strlen(greek[i].letter);
-        if (!strncmp(p->at, greek[i].letter, n)) {
-            p->at += n;
-            return soa_expr_leaf(greek[i].name);
-        }
-    }
-    if ((unsigned char)*p->at >= 0x80) return fail(p, start, "this letter is not known here");
-    n = 0;
-    while (isalnum((unsigned char)*p->at) || *p->at == '_') {
-        if (n + 1 < sizeof word) word[n++] = *p->at;
-        ++p->at;
-    }
-    word[n] = 0;
-    if (!strcmp(word, "I")) return soai_leaf_new(LEAF_ID, ANY);
+/* An unknown name: says which known one is closest. */
+static const soa_expr *unknown(parser *p, const char *start, const char *word) {
+    char hint[SOAI_HINT], text[SOAI_HINT + 200];
+    const char *known;
+    soai_nearest search = soai_nearest_to(word);
+    for (int i = 0; (known = soa_expr_leaf_name(i, NULL)) != NULL; ++i)
+        soai_nearest_try(&search, known);
+    for (int i = 0; (known = soa_expr_form_name(i, NULL, NULL)) != NULL; ++i)
+        soai_nearest_try(&search, known);
     for (int i = 0; i < p->variable_count; ++i)
-        if (!strcmp(word, p->variables[i].name)) {
-            const soa_variable *v = p->variables + i;
-            const soa_expr *own = v->from == SOA_SPACE_ONE
-                                      ? soa_expr_variable(word, v->space)
-                                      : soa_expr_operator(word, v->from, v->space);
-            return own ? own : fail(p, start, "an own operator maps tip or base to tip or base");
-        }
+        soai_nearest_try(&search, p->variables[i].name);
+    soai_nearest_hint(&search, hint);
+    const char *more =
+        p->variables ? " nor one of vars" : "; own vectors are given with their values";
+    snprintf(text, sizeof text, "'%s' is neither an operator nor a vector%s%s", word, more, hint);
+    return fail(p, start, text);
+}
+static const soa_expr *of_caller(parser *p, const char *start, const soa_variable *v) {
+    const soa_expr *own = v->from == SOA_SPACE_ONE ? soa_expr_variable(v->name, v->space)
+                                                   : soa_expr_operator(v->name, v->from, v->space);
+    return own ? own : fail(p, start, "an own operator maps tip or base to tip or base");
+}
+static const soa_expr *name(parser *p) {
+    char word[40];
+    const char *start = p->at;
+    read_word(p, word, sizeof word);
+    if (p->at == start) return fail(p, start, "this letter is not known here");
+    const size_t length = (size_t)(p->at - start);
+    for (int i = 0; i < p->declared_count; ++i)
+        if (!strcmp(word, p->names[i])) return of_caller(p, start, p->declared + i);
+    for (int i = 0; i < p->variable_count; ++i) { /* as spelt here, or with Greek letters */
+        const char *own = p->variables[i].name;
+        if (!strcmp(word, own) || (strlen(own) == length && !memcmp(own, start, length)))
+            return of_caller(p, start, p->variables + i);
+    }
+    if (!strcmp(word, "I")) return soai_leaf_new(LEAF_ID, ANY);
     const soa_expr *e = soa_expr_leaf(word);
-    char text[160];
-    snprintf(text, sizeof text, "'%s' is neither an operator nor a vector%s", word,
-             p->variables ? " nor one of vars" : "; own vectors are given with their values");
-    return e ? e : fail(p, start, text);
+    for (int i = 0; !e && aliases[i].letter; ++i)
+        if (!strcmp(word, aliases[i].letter)) e = soa_expr_leaf(aliases[i].latin);
+    if (!e) soa_expr_from_form(word, &e);
+    return e ? e : unknown(p, start, word);
 }
 
 static const soa_expr *primary(parser *p) {
@@ -103,12 +205,7 @@ static const soa_expr *primary(parser *p) {
         ++p->at;
         --p->depth;
         if (!inverse) return e;
-        char text[160];
-        snprintf(text, sizeof text,
-                 "only a map of a space to itself has an inverse; this one maps %s to %s",
-                 soa_space_name((soa_space)e->from), soa_space_name((soa_space)e->to));
-        e = soai_unary(EXPR_INVERSE, 1, e);
-        return e ? e : fail(p, start, text);
+        return inverse_of(p, start, e);
     }
     if (inverse) return fail(p, p->at, "inv needs its argument in parentheses: inv(D)");
     if (!primary_follows(p))
@@ -118,19 +215,87 @@ static const soa_expr *primary(parser *p) {
     return name(p);
 }
 
+/* --- adjoints and inverses after a factor ----------------------------------------------------- */
+enum { NOTHING, ADJOINT = 1, INVERSE = 2 }; /* both: the inverse of the adjoint */
+
+/* The sign of an adjoint or inverse at `at`, its length in *length. */
+static int sign_of(const char *at, size_t *length) {
+    static const struct {
+        const char *text;
+        int means;
+    } signs[] = {{"'", ADJOINT},
+                 {"’", ADJOINT},
+                 {"′", ADJOINT},
+                 {"ᵀ", ADJOINT},
+                 {"⁻¹", INVERSE},
+                 {"⁻ᵀ", ADJOINT | INVERSE},
+                 {"^T", ADJOINT},
+                 {"^*", ADJOINT},
+                 {"^{T}", ADJOINT},
+                 {"^{*}", ADJOINT},
+                 {"^-1", INVERSE},
+                 {"^{-1}", INVERSE},
+                 {"^(-1)", INVERSE},
+                 {"^-T", ADJOINT | INVERSE},
+                 {"^{-T}", ADJOINT | INVERSE}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; ++i) {
+        *length = begins(at, signs[i].text);
+        const char last = *length ? at[*length - 1] : 0;
+        const char next = at[*length];
+        if (*length &&
+            !(isalnum((unsigned char)last) && (isalnum((unsigned char)next) || next == '_')))
+            return signs[i].means;
+    }
+    return NOTHING;
+}
+/* A star is an adjoint if it touches the factor before it and nothing after it begins a factor. */
+static size_t star(const char *at) {
+    return *at == '*' ? 1 : begins(at, "∗");
+}
+static int begins_factor(const char *at) {
+    size_t n;
+    if (star(at) || sign_of(at, &n)) return 0;
+    return isalnum((unsigned char)*at) || *at == '(' || *at == '.' || (unsigned char)*at >= 0x80;
+}
+static const soa_expr *inverse_of(parser *p, const char *where, const soa_expr *e) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "only a map of a space to itself has an inverse; this one maps %s to %s",
+             soa_space_name((soa_space)e->from), soa_space_name((soa_space)e->to));
+    e = soai_unary(EXPR_INVERSE, 1, e);
+    return e ? e : fail(p, where, text);
+}
 static const soa_expr *factor(parser *p) {
+    const char *start = p->at;
     const soa_expr *e = primary(p);
-    for (space(p); e && (*p->at == '\'' || *p->at == '*'); space(p)) {
-        if (*p->at == '*') { /* A* B is a product unless nothing follows */
-            const char *star = p->at++;
-            space(p);
-            if (primary_follows(p) || isdigit((unsigned char)*p->at)) return e;
-            p->at = star;
-            soa_expr_free(e);
-            return fail(p, star, "'*' stands between two factors; the adjoint is written '");
+    while (e) {
+        const char *touching = p->at;
+        space(p);
+        size_t n;
+        int means = sign_of(p->at, &n);
+        if (!means && star(p->at)) {
+            n = star(p->at);
+            if (p->at == touching && !begins_factor(p->at + n)) {
+                means = ADJOINT;
+            } else { /* a product */
+                const char *where = p->at;
+                const int touches_both = where == touching && begins_factor(where + n);
+                p->at += n;
+                space(p);
+                if (!touches_both && begins_factor(p->at)) return e;
+                soa_expr_free(e);
+                return fail(p, where,
+                            touches_both
+                                ? "A*B could mean two things: the product is A B or A * B, the "
+                                  "adjoint before a factor A* B or A' B"
+                                : "'*' stands between two factors, or touches the one whose "
+                                  "adjoint it means; the adjoint is also written '");
+            }
         }
-        ++p->at;
-        e = soai_unary(EXPR_ADJOINT, 1, e);
+        if (!means) return e;
+        p->at += n;
+        if (means & ADJOINT) e = soai_unary(EXPR_ADJOINT, 1, e);
+        if (e && means & INVERSE) e = inverse_of(p, start, e);
     }
     return e;
 }
@@ -156,7 +321,7 @@ static const soa_expr *term(parser *p, double sign) {
             soa_expr_free(product);
             return NULL;
         }
-        char text[160];
+        char text[240];
         if (product)
             snprintf(text, sizeof text,
                      "the factor before this one takes %s, but this one gives %s",
@@ -198,23 +363,76 @@ static const char *misplaced(char letter) {
     if (letter == '@')
         return "a product has a blank between its factors, without a sign: inv(Mass) T";
     if (letter == '^' || letter == '.')
-        return "the inverse is written inv(Mass), the adjoint phi', a product inv(Mass) T";
+        return "the inverse is written inv(Mass) or Mass^-1, the adjoint phi' or phi^T, a product "
+               "inv(Mass) T";
     return "this does not belong here";
 }
 
-/* Parses one side: text up to `end`; the space of an identity may stay open. */
-static const soa_expr *side(const char *text, const char *end, const soa_variable *variables,
-                            int variable_count, char *message, size_t room) {
-    parser p = {.text = text,
-                .at = text,
-                .variables = variables,
-                .variable_count = variable_count,
-                .message = message,
-                .room = room};
-    const soa_expr *e = sum(&p);
-    if (e && p.at != end) {
+/* --- declarations: x: joint, A: tip>base; ----------------------------------------------------- */
+static soa_space read_space(parser *p) {
+    space(p);
+    for (int i = SOA_SPACE_JOINT; i < SOA_SPACE_COUNT; ++i) {
+        const size_t n = begins(p->at, soa_space_name((soa_space)i));
+        if (!n || isalnum((unsigned char)p->at[n])) continue;
+        p->at += n;
+        space(p);
+        return (soa_space)i;
+    }
+    fail(p, p->at, "a space is wanted here: joint, link, edge, tip or base");
+    return SOA_SPACE_COUNT;
+}
+/* One letter; 0 after a mistake. */
+static int declare(parser *p) {
+    const char *start;
+    space(p);
+    start = p->at;
+    if (p->declared_count == MOST_DECLARED) return !!fail(p, start, "at most 32 letters");
+    char *letter = p->names[p->declared_count];
+    if (primary_follows(p)) read_word(p, letter, NAME_ROOM);
+    space(p);
+    if (p->at == start || *p->at != ':')
+        return !!fail(p, p->at, "a letter is declared as x: joint");
+    ++p->at;
+    soa_variable *v = p->declared + p->declared_count;
+    *v = (soa_variable){.name = letter, .space = read_space(p)};
+    const size_t arrow = *p->at == '>' ? 1 : begins(p->at, "->");
+    if (arrow && !p->failed) {
+        p->at += arrow;
+        v->from = v->space;
+        v->space = read_space(p);
+    }
+    ++p->declared_count;
+    return !p->failed;
+}
+/* Reads the declarations, if there are any; 0 after a mistake. */
+static int declarations(parser *p) {
+    if (!strchr(p->text, ':')) return 1;
+    while (declare(p)) {
+        if (*p->at == ';') {
+            ++p->at;
+            return 1;
+        }
+        if (*p->at != ',') return !!fail(p, p->at, "expected ',' or ';' after the letter");
+        ++p->at;
+    }
+    return 0;
+}
+
+static parser parser_of(const char *text, const soa_variable *variables, int variable_count,
+                        char *message, size_t room) {
+    return (parser){.text = text,
+                    .at = text,
+                    .variables = variables,
+                    .variable_count = variable_count,
+                    .message = message,
+                    .room = room};
+}
+/* Parses one side, up to `end`; the space of an identity may stay open. */
+static const soa_expr *side(parser *p, const char *end) {
+    const soa_expr *e = sum(p);
+    if (e && p->at != end) {
         soa_expr_free(e);
-        return fail(&p, p.at, misplaced(*p.at));
+        return fail(p, p->at, misplaced(*p->at));
     }
     return e;
 }
@@ -234,16 +452,20 @@ static int too_long(const char *text, char *message, size_t room) {
     return 1;
 }
 
+static int fit(const soa_variable *variables, int count) {
+    int fine = count == 0 || (count > 0 && variables);
+    for (int i = 0; fine && i < count; ++i)
+        fine = variables[i].name != NULL;
+    return fine;
+}
 soa_status soa_expr_parse(const char *text, const soa_variable *variables, int variable_count,
                           const soa_expr **expr, char *message, size_t room) {
-    if (!text || !expr || variable_count < 0 || (variable_count && !variables))
-        return SOA_E_ARGUMENT;
-    for (int i = 0; i < variable_count; ++i)
-        if (!variables[i].name) return SOA_E_ARGUMENT;
+    if (!text || !expr || !fit(variables, variable_count)) return SOA_E_ARGUMENT;
     if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
     const unsigned before = soai_refusals();
-    const soa_expr *e = side(text, text + strlen(text), variables, variable_count, message, room);
+    parser p = parser_of(text, variables, variable_count, message, room);
+    const soa_expr *e = declarations(&p) ? side(&p, text + strlen(text)) : NULL;
     if (!e) return soai_refusals() != before ? no_memory(message, room) : SOA_E_FORMAT;
     e = soai_settle(e, ANY, ANY);
     if (!e) return no_memory(message, room);
@@ -255,19 +477,23 @@ soa_status soa_expr_parse(const char *text, const soa_variable *variables, int v
     return SOA_OK;
 }
 
-soa_status soa_expr_parse_equation(const char *text, const soa_expr **left, const soa_expr **right,
-                                   char *message, size_t room) {
-    if (!text || !left || !right) return SOA_E_ARGUMENT;
+soa_status soa_expr_parse_equation(const char *text, const soa_variable *variables,
+                                   int variable_count, const soa_expr **left,
+                                   const soa_expr **right, char *message, size_t room) {
+    if (!text || !left || !right || !fit(variables, variable_count)) return SOA_E_ARGUMENT;
     if (!message) room = 0;
     if (too_long(text, message, room)) return SOA_E_FORMAT;
     const unsigned before = soai_refusals();
-    const char *equals = strchr(text, '=');
+    parser p = parser_of(text, variables, variable_count, message, room);
+    if (!declarations(&p)) return SOA_E_FORMAT;
+    const char *equals = strchr(p.at, '=');
     if (!equals) {
         if (room) snprintf(message, room, "an identity has two sides: LEFT = RIGHT");
         return SOA_E_FORMAT;
     }
-    const soa_expr *a = side(text, equals, NULL, 0, message, room);
-    const soa_expr *b = a ? side(equals + 1, text + strlen(text), NULL, 0, message, room) : NULL;
+    const soa_expr *a = side(&p, equals);
+    p.text = p.at = equals + 1;
+    const soa_expr *b = a ? side(&p, text + strlen(text)) : NULL;
     if (!b) {
         soa_expr_free(a);
         return soai_refusals() != before ? no_memory(message, room) : SOA_E_FORMAT;

@@ -17,8 +17,12 @@ enum {
     MOST_TERMS = 3000,
     MOST_RULES = 400,
     MOST_OVERLAP = 9,
-    MOST_STEPS = 20000
+    MOST_STEPS = 20000,
+    MOST_OWN = 40, /* opaque letters of one proof: a machine holds 32 of the caller */
+    FIRST_OWN = 128 - MOST_OWN
 };
+_Static_assert((int)LEAF_COUNT <= (int)FIRST_OWN,
+               "a letter is one byte: twice its code, and the adjoint");
 /* Limit on comparisons of a word with a rule, after which a proof is given up: about three seconds.
  * The papers' identities need a thousandth of it. */
 #define MOST_EFFORT 300000000
@@ -28,9 +32,16 @@ typedef struct term {
     int n;
     unsigned char w[MOST_LETTERS];
 } term;
+/* What a proof knows nothing of: letters of the caller, and inverses without a known form. */
+typedef struct own_letters {
+    const soa_expr *e[MOST_OWN];
+    char self_adjoint[MOST_OWN];
+    int count;
+} own_letters;
 typedef struct poly { /* sorted, greatest word first */
     int from, to, count, room, broken;
     term *t;
+    const own_letters *own; /* NULL: there are none */
 } poly;
 
 /* --- letters: 2 code + adjoint; the order prefers P, H to G, D -------------------------------- */
@@ -39,7 +50,7 @@ static int rank_of(int letter) {
         [LEAF_COMPOSITE] = 70, [LEAF_ART] = 60,   [LEAF_HINGE] = 50, [LEAF_PSI] = 40,
         [LEAF_PHI] = 39,       [LEAF_SHIFT] = 30, [LEAF_XPHI] = 29,  [LEAF_GAIN] = 20,
         [LEAF_DIAG] = 10,      [LEAF_DINV] = 9};
-    return 2 * order[letter / 2] + letter % 2;
+    return letter / 2 < LEAF_COUNT ? 2 * order[letter / 2] + letter % 2 : 0;
 }
 /* Words are ordered by weight, then letter by letter. A letter weighs 1; Mc weighs more than any
  * word that replaces it. */
@@ -117,78 +128,96 @@ static void poly_add_between(poly *p, double s, const unsigned char *left, int n
         poly_add(p, &t);
     }
 }
-static unsigned char other_way(unsigned char letter) {
-    return soai_self_adjoint(letter / 2) ? letter : letter ^ 1;
+static unsigned char other_way(const own_letters *own, unsigned char letter) {
+    const int code = letter / 2;
+    const int same =
+        code < LEAF_COUNT ? soai_self_adjoint(code) : own->self_adjoint[code - FIRST_OWN];
+    return same ? letter : letter ^ 1;
 }
 static poly poly_adjoint(const poly *p) {
-    poly out = {.from = p->to, .to = p->from, .broken = p->broken};
+    poly out = {.from = p->to, .to = p->from, .broken = p->broken, .own = p->own};
     for (int i = 0; i < p->count; ++i) {
         term t = {.c = p->t[i].c, .n = p->t[i].n};
         for (int j = 0; j < t.n; ++j)
-            t.w[j] = other_way(p->t[i].w[t.n - 1 - j]);
+            t.w[j] = other_way(p->own, p->t[i].w[t.n - 1 - j]);
         poly_add(&out, &t);
     }
     return out;
 }
 
 /* --- expression to words; ideal: M replaced, no rotors ---------------------------------------- */
-static poly words_of(const soa_expr *e, int ideal);
+struct scope;
+static poly words_of(struct scope *scope, const soa_expr *e, int ideal);
+/* The word of a letter of the caller, or of an inverse without a known form. */
+static poly own_word(struct scope *scope, const soa_expr *e, int ideal);
 
 static poly of_text(const char *text, int ideal) {
     const soa_expr *d = NULL, *x;
     if (soa_expr_parse(text, NULL, 0, &d, NULL, 0) != SOA_OK) return (poly){.broken = 1};
     x = soai_expand(d);
     soa_expr_free(d);
-    poly p = x ? words_of(x, ideal) : (poly){.broken = 1};
+    poly p = x ? words_of(NULL, x, ideal) : (poly){.broken = 1};
     soa_expr_free(x);
     return p;
 }
-static poly words_of(const soa_expr *e, int ideal) {
+static poly words_of_leaf(struct scope *scope, const soa_expr *e, int ideal) {
+    poly p = {.from = e->from, .to = e->to};
+    if (e->leaf == LEAF_RIGID && ideal) return of_text("P - E_phi P E_phi' + K D K'", 1);
+    if (e->leaf == LEAF_ROTOR && ideal) return p;
+    if (soai_callers(e)) return own_word(scope, e, ideal);
+    term t = {.c = 1, .n = e->leaf == LEAF_ID ? 0 : 1, .w = {(unsigned char)(2 * e->leaf)}};
+    poly_add(&p, &t);
+    return p;
+}
+static poly words_of_product(struct scope *scope, const soa_expr *e, int ideal) {
+    poly p = {.from = e->from, .to = e->to};
+    term one = {.c = 1};
+    poly_add(&p, &one);
+    for (int i = 0; i < e->count && !p.broken; ++i) {
+        poly q = words_of(scope, e->arg[i], ideal);
+        poly r = {.from = e->from, .to = e->to, .broken = q.broken};
+        for (int j = 0; j < p.count; ++j)
+            poly_add_between(&r, p.t[j].c, p.t[j].w, p.t[j].n, &q, NULL, 0);
+        poly_free(&p);
+        poly_free(&q);
+        p = r;
+    }
+    return p;
+}
+static poly words_of_inverse(struct scope *scope, const soa_expr *e, int ideal) {
+    const soa_expr *x = soai_inverse_of(e->arg[0]);
+    if (!x) return own_word(scope, e, ideal);
+    const soa_expr *wide = soai_expand(x);
+    const poly p = wide ? words_of(scope, wide, ideal) : (poly){.broken = 1};
+    soa_expr_free(wide);
+    soa_expr_free(x);
+    return p;
+}
+static const own_letters *letters_of(const struct scope *scope);
+static poly words_of(struct scope *scope, const soa_expr *e, int ideal) {
     poly p = {.from = e->from, .to = e->to};
     if (e->kind == EXPR_LEAF) {
-        if (e->leaf == LEAF_RIGID && ideal) return of_text("P - E_phi P E_phi' + K D K'", 1);
-        if (e->leaf == LEAF_ROTOR && ideal) return p;
-        if (soai_callers(e)) {
-            p.broken = 1;
-            return p;
-        }
-        term t = {.c = 1, .n = e->leaf == LEAF_ID ? 0 : 1, .w = {(unsigned char)(2 * e->leaf)}};
-        poly_add(&p, &t);
+        p = words_of_leaf(scope, e, ideal);
     } else if (e->kind == EXPR_SUM) {
         for (int i = 0; i < e->count; ++i) {
-            poly q = words_of(e->arg[i], ideal);
+            poly q = words_of(scope, e->arg[i], ideal);
             poly_add_scaled(&p, 1, &q);
             poly_free(&q);
         }
     } else if (e->kind == EXPR_SCALE) {
-        poly q = words_of(e->arg[0], ideal);
+        poly q = words_of(scope, e->arg[0], ideal);
         poly_add_scaled(&p, e->factor, &q);
         poly_free(&q);
     } else if (e->kind == EXPR_ADJOINT) {
-        poly q = words_of(e->arg[0], ideal);
+        poly q = words_of(scope, e->arg[0], ideal);
         p = poly_adjoint(&q);
         poly_free(&q);
     } else if (e->kind == EXPR_INVERSE) {
-        const soa_expr *x = soai_inverse_of(e->arg[0]), *wide = x ? soai_expand(x) : NULL;
-        if (wide)
-            p = words_of(wide, ideal);
-        else
-            p.broken = 1;
-        soa_expr_free(wide);
-        soa_expr_free(x);
+        p = words_of_inverse(scope, e, ideal);
     } else {
-        term one = {.c = 1};
-        poly_add(&p, &one);
-        for (int i = 0; i < e->count && !p.broken; ++i) {
-            poly q = words_of(e->arg[i], ideal),
-                 r = {.from = e->from, .to = e->to, .broken = q.broken};
-            for (int j = 0; j < p.count; ++j)
-                poly_add_between(&r, p.t[j].c, p.t[j].w, p.t[j].n, &q, NULL, 0);
-            poly_free(&p);
-            poly_free(&q);
-            p = r;
-        }
+        p = words_of_product(scope, e, ideal);
     }
+    p.own = letters_of(scope);
     return p;
 }
 
@@ -208,9 +237,15 @@ static void print_poly(const poly *p, char *text, size_t room) {
         at += (size_t)snprintf(text + at, room - at, "%s", sign_before(i, t->c));
         if (at < room && (size != 1)) at += (size_t)snprintf(text + at, room - at, "%g ", size);
         if (at < room && !t->n) at += (size_t)snprintf(text + at, room - at, "I");
-        for (int j = 0; j < t->n && at < room; ++j)
-            at += (size_t)snprintf(text + at, room - at, "%s%s%s", j ? " " : "",
-                                   soai_leaves[t->w[j] / 2].name, t->w[j] % 2 ? "'" : "");
+        for (int j = 0; j < t->n && at < room; ++j) {
+            const int code = t->w[j] / 2;
+            if (j) at += (size_t)snprintf(text + at, room - at, " ");
+            if (at < room && code < LEAF_COUNT)
+                at += (size_t)snprintf(text + at, room - at, "%s", soai_leaves[code].name);
+            else if (at < room)
+                at += soa_expr_print(p->own->e[code - FIRST_OWN], text + at, room - at);
+            if (at < room && t->w[j] % 2) at += (size_t)snprintf(text + at, room - at, "'");
+        }
     }
     if (at + 8 >= room && room > 5) memcpy(text + room - 5, " ...", 5);
 }
@@ -282,6 +317,7 @@ static int add_rule(rule_set *s, poly *p, const char *name) {
     rule *r = s->r + s->count;
     r->left = p->t[0];
     const double c = r->left.c;
+    const own_letters *own = p->own;
     r->left.c = 1;
     r->right = (poly){.from = p->from, .to = p->to};
     for (int i = 1; i < p->count; ++i) {
@@ -292,7 +328,7 @@ static int add_rule(rule_set *s, poly *p, const char *name) {
     poly_free(p);
     snprintf(r->name, sizeof r->name, "%s", name);
     char text[128];
-    poly left = {.from = r->right.from, .to = r->right.to};
+    poly left = {.from = r->right.from, .to = r->right.to, .own = own};
     poly_add(&left, &r->left);
     print_poly(&left, text, sizeof text);
     poly_free(&left);
@@ -382,19 +418,122 @@ int soai_rule_count(void) {
     return s ? s->count : 0;
 }
 
+/* --- a proof ---------------------------------------------------------------------------------- */
+/* The rules of the book, and those of the inverses that have no known form:
+ * inv(X) X = X inv(X) = I, where X is its greatest word and the rest. */
+typedef struct scope {
+    rule_set rules; /* the first `common` are the book's */
+    int common;
+    own_letters own;
+    poly inverted[MOST_OWN]; /* of an inverse: what it inverts */
+} scope;
+
+static scope *scope_new(void) {
+    const rule_set *book = rule_book();
+    scope *s = book ? soai_zeroed(1, sizeof *s) : NULL;
+    if (!s) return NULL;
+    memcpy(&s->rules, book, sizeof *book);
+    s->common = book->count;
+    return s;
+}
+static void scope_free(scope *s) {
+    for (int i = s ? s->common : 0; s && i < s->rules.count; ++i)
+        poly_free(&s->rules.r[i].right);
+    for (int i = 0; s && i < s->own.count; ++i) {
+        soa_expr_free(s->own.e[i]);
+        poly_free(&s->inverted[i]);
+    }
+    free(s);
+}
+static const own_letters *letters_of(const scope *s) {
+    return s ? &s->own : NULL;
+}
+static int same_poly(const poly *a, const poly *b) {
+    if (a->broken || b->broken || a->count != b->count || a->from != b->from || a->to != b->to)
+        return 0;
+    for (int i = 0; i < a->count; ++i)
+        if (a->t[i].c != b->t[i].c || compare(a->t + i, b->t + i)) return 0;
+    return 1;
+}
+/* The rule that X times its inverse (or the inverse times X) is I, for the greatest word of X. */
+static void inverse_rule(scope *s, const poly *x, unsigned char inverse, int inverse_first) {
+    poly p = {.from = x->from, .to = x->to, .own = &s->own};
+    const term one = {.c = -1};
+    if (inverse_first)
+        poly_add_between(&p, 1, &inverse, 1, x, NULL, 0);
+    else
+        poly_add_between(&p, 1, NULL, 0, x, &inverse, 1);
+    poly_add(&p, &one);
+    add_rule(&s->rules, &p, inverse_first ? "inv(X) X = I" : "X inv(X) = I");
+}
+static poly letter_word(scope *s, int i, int adjoint) {
+    poly p = {.from = s->own.e[i]->from, .to = s->own.e[i]->to, .own = &s->own};
+    const term t = {.c = 1, .n = 1, .w = {(unsigned char)(2 * (FIRST_OWN + i) + adjoint)}};
+    poly_add(&p, &t);
+    return p;
+}
+static poly new_letter(scope *s, const soa_expr *e, poly *x) {
+    const int i = s->own.count;
+    if (i == MOST_OWN) {
+        poly_free(x);
+        return (poly){.broken = 1};
+    }
+    s->own.e[i] = soai_hold(e);
+    s->inverted[i] = *x;
+    ++s->own.count;
+    if (e->kind == EXPR_INVERSE) {
+        poly turned = poly_adjoint(x);
+        reduce(&s->rules, &turned, -1);
+        s->own.self_adjoint[i] = (char)same_poly(x, &turned);
+        poly_free(&turned);
+        inverse_rule(s, x, (unsigned char)(2 * (FIRST_OWN + i)), 1);
+        inverse_rule(s, x, (unsigned char)(2 * (FIRST_OWN + i)), 0);
+    }
+    return letter_word(s, i, 0);
+}
+static poly own_word(scope *s, const soa_expr *e, int ideal) {
+    poly x = {0}, turned = {0};
+    if (!s) return (poly){.broken = 1};
+    if (e->kind == EXPR_INVERSE) {
+        x = words_of(s, e->arg[0], ideal);
+        reduce(&s->rules, &x, -1);
+        if (x.broken || !x.count) { /* zero has no inverse */
+            poly_free(&x);
+            return (poly){.broken = 1};
+        }
+        turned = poly_adjoint(&x);
+        reduce(&s->rules, &turned, -1);
+    }
+    int found = -1, adjoint = 0;
+    for (int i = 0; found < 0 && i < s->own.count; ++i) {
+        if (s->own.e[i]->kind != e->kind) continue;
+        if (e->kind == EXPR_INVERSE) {
+            adjoint = !same_poly(&s->inverted[i], &x);
+            if (!adjoint || same_poly(&s->inverted[i], &turned)) found = i;
+        } else if (soai_same(s->own.e[i], e)) {
+            found = i;
+        }
+    }
+    poly_free(&turned);
+    if (found < 0) return new_letter(s, e, &x);
+    poly_free(&x);
+    return letter_word(s, found, adjoint);
+}
+
 /* Every inv(X) = Y that is used is proved too: X Y and Y X must reduce to I. */
-static int inverses_hold(const rule_set *s, const soa_expr *e, soa_derivation_fn *fn, void *user) {
+static int inverses_hold(scope *s, const soa_expr *e, soa_derivation_fn *fn, void *user) {
     for (int i = 0; i < e->count; ++i)
         if (!inverses_hold(s, e->arg[i], fn, user)) return 0;
     if (e->kind != EXPR_INVERSE) return 1;
     const soa_expr *y = soai_inverse_of(e->arg[0]);
-    int holds = y != NULL;
+    if (!y) return 1; /* an opaque letter */
+    int holds = 1;
     for (int way = 0; way < 2 && holds; ++way) {
         const soa_expr *xy =
             soai_two(EXPR_PRODUCT, soai_hold(way ? y : e->arg[0]), soai_hold(way ? e->arg[0] : y));
         const soa_expr *wide = xy ? soai_expand(xy) : NULL;
-        poly p = wide ? words_of(wide, 1) : (poly){.broken = 1};
-        reduce(s, &p, -1);
+        poly p = wide ? words_of(s, wide, 1) : (poly){.broken = 1};
+        reduce(&s->rules, &p, -1);
         holds = !p.broken && p.count == 1 && p.t[0].n == 0 && p.t[0].c == 1;
         char text[400], shown[440];
         if (fn && holds && xy) {
@@ -411,52 +550,52 @@ static int inverses_hold(const rule_set *s, const soa_expr *e, soa_derivation_fn
     return holds;
 }
 
+/* Rewrites p until nothing is left: 1, or no rule applies: 0. */
+static int vanishes(const rule_set *s, poly *p, soa_derivation_fn *fn, void *user) {
+    enum { MOST_SHOWN = 200 };
+    char text[400];
+    int used = 0, steps = 0;
+    long effort = 0;
+    if (fn && !p->broken) {
+        print_poly(p, text, sizeof text);
+        fn(user, "left - right, definitions put in", text);
+    }
+    while (!p->broken && p->count && rewrite_once(s, p, &used, -1, &effort)) {
+        if (++steps > MOST_STEPS) p->broken = 1;
+        if (fn && steps <= MOST_SHOWN) {
+            print_poly(p, text, sizeof text);
+            fn(user, s->r[used].name, text);
+        }
+    }
+    return !p->broken && !p->count;
+}
 soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right, soa_derivation_fn *fn,
                           void *user) {
     if (!left || !right || left->from != right->from || left->to != right->to)
         return SOA_E_ARGUMENT;
     const unsigned before = soai_refusals();
-    const rule_set *s = rule_book();
+    scope *s = scope_new();
     const soa_expr *x =
         soai_two(EXPR_SUM, soai_hold(left), soai_unary(EXPR_SCALE, -1, soai_hold(right)));
     const soa_expr *wide = x ? soai_expand(x) : NULL;
     soa_expr_free(x);
     if (!s || !wide) {
         soa_expr_free(wide);
+        scope_free(s);
         return SOA_E_MEMORY;
     }
     poly p = inverses_hold(s, left, fn, user) && inverses_hold(s, right, fn, user)
-                 ? words_of(wide, 1)
+                 ? words_of(s, wide, 1)
                  : (poly){.broken = 1};
     soa_expr_free(wide);
-    char text[400];
-    if (fn && !p.broken) {
-        print_poly(&p, text, sizeof text);
-        fn(user, "left - right, definitions put in", text);
-    }
-    int used = 0, steps = 0;
-    long effort = 0;
-    while (!p.broken && p.count && rewrite_once(s, &p, &used, -1, &effort)) {
-        if (++steps > MOST_STEPS) p.broken = 1;
-        if (fn && steps <= 200) {
-            print_poly(&p, text, sizeof text);
-            fn(user, s->r[used].name, text);
-        }
-    }
-    const int proved = !p.broken && !p.count;
+    const int proved = vanishes(&s->rules, &p, fn, user);
     poly_free(&p);
+    scope_free(s);
     if (!proved && soai_refusals() != before) return SOA_E_MEMORY;
     return proved ? SOA_OK : SOA_E_NO_CONVERGENCE;
 }
 
 /* --- inverses --------------------------------------------------------------------------------- */
-static int same_poly(const poly *a, const poly *b) {
-    if (a->broken || b->broken || a->count != b->count || a->from != b->from || a->to != b->to)
-        return 0;
-    for (int i = 0; i < a->count; ++i)
-        if (a->t[i].c != b->t[i].c || compare(a->t + i, b->t + i)) return 0;
-    return 1;
-}
 static const soa_expr *from_text(const char *text) {
     const soa_expr *e = NULL;
     return soa_expr_parse(text, NULL, 0, &e, NULL, 0) == SOA_OK ? e : NULL;
@@ -518,7 +657,7 @@ const soa_expr *soai_inverse_of(const soa_expr *e) {
     const pair_words *book = pair_book();
     const soa_expr *wide = book ? soai_expand(e) : NULL, *found = NULL;
     if (!wide) return NULL;
-    poly p = words_of(wide, 0);
+    poly p = words_of(NULL, wide, 0);
     for (int i = 0; !found && i < PAIRS; ++i) {
         if (same_poly(&p, &book->map[i]))
             found = from_text(pairs[i].inverse);

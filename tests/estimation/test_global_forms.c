@@ -57,7 +57,8 @@ static void equations_by_name(void **state) {
     for (int i = 0; i < IDENTITIES; ++i) {
         const soa_expr *l = NULL, *r = NULL;
         char message[600];
-        if (soa_expr_parse_equation(identities[i].text, &l, &r, message, sizeof message) != SOA_OK)
+        if (soa_expr_parse_equation(identities[i].text, NULL, 0, &l, &r, message, sizeof message) !=
+            SOA_OK)
             fail_msg("%s", message);
         if (soa_expr_prove(l, r, NULL, NULL) != SOA_OK)
             fail_msg("%s: not proved", identities[i].name);

@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else {
         demand(message[0] != 0, "refused without a word");
     }
-    if (soa_expr_parse_equation(text, &left, &right, message, sizeof message) == SOA_OK)
+    if (soa_expr_parse_equation(text, variable, 2, &left, &right, message, sizeof message) ==
+        SOA_OK)
         soa_expr_prove(left, right, NULL, NULL);
     soa_expr_free(e);
     soa_expr_free(again);

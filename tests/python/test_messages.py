@@ -144,8 +144,8 @@ REFUSED: list[tuple[type[Exception], str, Callable[[], Any]]] = [
     (soa.FileError, "did you mean 'arm7'?", lambda: soa.Model.open("arm7.urdf")),
     (soa.SoaError, "soa.stock_scenarios() lists the shipped ones: ", lambda: soa.Scenario.open("grappel")),
     # operators
-    (soa.InputError, "FD3: an algorithm of the papers; as an expression: soa.operators.form('FD3')", lambda: parse("FD3")),
-    (soa.InputError, "soa.operators.form('FD3')", lambda: ARM.op("2 FD3", q=Q)),
+    (soa.InputError, "'FD5' is neither an operator nor a vector; own vectors are given with their values; did you mean 'FD1'?",
+     lambda: parse("FD5")),
 ]
 
 

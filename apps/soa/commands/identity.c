@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON, TRIALS, SHOW };
+enum { JSON, TRIALS, SHOW, LIST, SEED };
 static const app_option options[] = {
     {"--json", NULL, NULL, "the answer as a JSON object"},
     {"--trials", NULL, "N", "random machines to try (default 20)"},
     {"--proof", NULL, NULL, "print the proof, step by step"},
+    {"--list", NULL, NULL,
+     "the papers' identities by name; with --proof each is proved, with --trials tried too"},
+    {"--seed", NULL, "N", "of the random machines and states (default 1)"},
     APP_OPTION_END,
 };
 
@@ -27,7 +30,7 @@ static void show_step(void *out, const char *rule, const char *result) {
     out_print(out, "  %-28s %s\n", rule, result);
 }
 
-enum { WHY = 1000 };
+enum { WHY = 1000, MESSAGE = 600 };
 /* Inverses up to this condition number are accurate to five digits or more; beyond it a difference
  * proves nothing. */
 #define MOST_CONDITION 1e9
@@ -42,6 +45,34 @@ typedef struct trial {
     double condition;  /* largest condition number of the inverses on both sides */
     char why[WHY];
 } trial;
+
+/* Gives random numbers to the letters of an expression that no operator or vector of the machine
+ * is: the same ones wherever a letter occurs. */
+static soa_status set_letter(soa_machine *m, const soa_expr *e, const char *name) {
+    const soa_space from = soa_expr_domain(e), to = soa_expr_codomain(e);
+    const size_t n = (size_t)soa_machine_space_size(m, to) *
+                     (from == SOA_SPACE_ONE ? 1 : (size_t)soa_machine_space_size(m, from));
+    double *x = calloc(n + 1, sizeof *x);
+    if (!x) return SOA_E_MEMORY;
+    const unsigned long long before = state;
+    for (const char *c = name; *c; ++c)
+        state = state * 31 + (unsigned char)*c;
+    for (size_t i = 0; i < n; ++i)
+        x[i] = random_number();
+    state = before;
+    const soa_status s = from == SOA_SPACE_ONE ? soa_machine_set_vector(m, name, to, x)
+                                               : soa_machine_set_matrix(m, name, from, to, x);
+    free(x);
+    return s;
+}
+static soa_status set_letters(soa_machine *m, const soa_expr *e) {
+    soa_expr_info info;
+    soa_status s = soa_expr_get_info(e, &info);
+    for (int i = 0; s == SOA_OK && i < info.count; ++i)
+        s = set_letters(m, soa_expr_part(e, i));
+    if (s == SOA_OK && info.kind == SOA_EXPR_LEAF && !info.what) s = set_letter(m, e, info.name);
+    return s;
+}
 
 /* Forms both sides at a random state of a machine with these tips. */
 static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left,
@@ -67,6 +98,8 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
     soa_q_neutral(model, q);
     soa_q_integrate(model, q, a, 1, q);
     soa_status s = soa_machine_set_state(m, q, v, a, tau, f, NULL, 0);
+    if (s == SOA_OK) s = set_letters(m, left);
+    if (s == SOA_OK) s = set_letters(m, right);
     t->condition = 1;
     for (int i = 0; i < 2 && s == SOA_OK; ++i) {
         s = soa_machine_dense_matrix(m, i ? right : left, side[i]);
@@ -139,13 +172,15 @@ typedef struct verdict {
     char bad[48], first[48]; /* machine of excess; first machine left out */
     char why[WHY];           /* reason for leaving it out */
 } verdict;
-static verdict try_all(long trials, double allowed, const soa_expr *left, const soa_expr *right) {
+static verdict try_all(long trials, long seed, double allowed, const soa_expr *left,
+                       const soa_expr *right) {
     static const char *const fixed[] = {"planar-chain:3", "chain:5", "arm7", "satellite"};
     const int fixed_count = sizeof fixed / sizeof *fixed;
     const double nodes = app_operator_count(left) + app_operator_count(right);
     double effort = 0;
     verdict all = {0};
-    for (int i = 0; i < trials && all.excess <= 1; ++i) {
+    for (long k = 0; k < trials && all.excess <= 1; ++k) {
+        const int i = (int)(k + seed - 1);
         all.cut_short = effort > MOST_EFFORT;
         if (all.cut_short) break;
         char name[48];
@@ -178,99 +213,182 @@ static verdict try_all(long trials, double allowed, const soa_expr *left, const 
     return all;
 }
 
+/* --- the answer ------------------------------------------------------------------------------- */
+/* Differences allowed where rewriting has proved the identity, and where it has not. */
+#define ALLOWED_PROVED 1e-7
+#define ALLOWED_UNPROVED 1e-9
+
+static void print_json(app_out *out, const verdict *all, int proved, long trials) {
+    const int settled = all->tried > 0, holds = settled && all->excess <= 1;
+    const char *how = proved ? "proved" : "tested";
+    if (!holds) how = settled ? "counter-example" : "not settled";
+    const char *truth = holds ? "true" : "false";
+    out_print(out,
+              "{\"true\": %s, \"how\": \"%s\", \"trials\": %d, \"skipped\": %d, \"residual\": ",
+              settled ? truth : "null", how, all->tried, all->skipped);
+    if (settled)
+        out_number(out, all->worst);
+    else
+        out_text(out, "null");
+    if (settled && !holds)
+        out_print(out, ", \"counter_example\": \"%s\", \"state_seed\": %d", all->bad, all->where);
+    if (all->skipped) {
+        out_text(out, ", \"why_skipped\": ");
+        out_string(out, all->why);
+    }
+    if (all->cut_short) out_print(out, ", \"trials_wanted\": %ld", trials);
+    out_text(out, "}\n");
+}
+static void print_text(app_out *out, const verdict *all, int proved, long trials) {
+    const int settled = all->tried > 0, holds = settled && all->excess <= 1;
+    if (!settled) {
+        out_print(out, "not settled: %s, and no machine on which both sides exist\n",
+                  proved ? "the sides are equal by rewriting" : "no proof");
+    } else if (!holds) {
+        out_print(out, "false: on %s at random state %d the sides differ by %.2g of their size\n",
+                  all->bad, all->where, all->worst);
+    } else {
+        out_print(out, "true: %s; largest residual %.1e on %d random machine%s\n",
+                  proved ? "proved by rewriting" : "not proved, but tested", all->worst, all->tried,
+                  all->tried == 1 ? "" : "s");
+    }
+    if (all->cut_short)
+        out_print(out, "the expression is long: %d machines tried instead of %ld\n",
+                  all->tried + all->skipped, trials);
+    if (all->skipped)
+        out_print(out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n",
+                  all->skipped, all->skipped + all->tried, all->first, all->why);
+}
+typedef struct wish {
+    long trials, seed;
+    int json, proof;
+} wish;
+/* Proves and tries one equation: exit code. */
+static int answer(app_out *out, const wish *w, const soa_expr *left, const soa_expr *right) {
+    const soa_status proof = soa_expr_prove(left, right, w->proof ? show_step : NULL, out);
+    const int proved = proof == SOA_OK;
+    verdict all = {.short_of_memory = 1};
+    if (proof != SOA_E_MEMORY)
+        all = try_all(w->trials, w->seed, proved ? ALLOWED_PROVED : ALLOWED_UNPROVED, left, right);
+    if (all.short_of_memory) return app_fail(&app_identity, "out of memory");
+    if (w->json)
+        print_json(out, &all, proved, w->trials);
+    else
+        print_text(out, &all, proved, w->trials);
+    if (!all.tried) return APP_FAILED;
+    return all.excess <= 1 ? APP_OK : APP_SOME_BAD;
+}
+/* The equation itself, or the papers' one of that name. */
+static int answer_one(app_out *out, const wish *w, const char *word) {
+    const soa_expr *left = NULL, *right = NULL;
+    const char *text = word;
+    char message[MESSAGE] = "";
+    const int named = strchr(word, '=') ? -1 : soa_expr_find_identity(word);
+    if (named >= 0) {
+        const char *name = soa_expr_identity_name(named, &text);
+        if (!w->json) out_print(out, "%s: %s\n", name, text);
+    }
+    if (soa_expr_parse_equation(text, NULL, 0, &left, &right, message, sizeof message) != SOA_OK) {
+        if (!strchr(word, '='))
+            snprintf(message, sizeof message,
+                     "an identity has two sides, LEFT = RIGHT, or is one of soa identity --list");
+        return app_fail_lines(&app_identity, message[0] ? message : "out of memory");
+    }
+    const int code = answer(out, w, left, right);
+    soa_expr_free(left);
+    soa_expr_free(right);
+    return code;
+}
+/* All identities by name; proved and tried if wanted, the steps of the proofs are not shown. */
+static int list_all(app_out *out, const wish *w, int prove, int try) {
+    const char *name, *text;
+    int code = APP_OK;
+    for (int i = 0; code == APP_OK && (name = soa_expr_identity_name(i, &text)) != NULL; ++i) {
+        if (w->json) {
+            out_text(out, "{\"name\": ");
+            out_string(out, name);
+            out_text(out, ", \"text\": ");
+            out_string(out, text);
+            out_text(out, "}\n");
+        } else {
+            out_print(out, "%-44s %s\n", name, text);
+        }
+        if (!prove && !try) continue;
+        const soa_expr *left = NULL, *right = NULL;
+        if (soa_expr_parse_equation(text, NULL, 0, &left, &right, NULL, 0) != SOA_OK)
+            return app_fail(&app_identity, "out of memory");
+        if (try) {
+            code = answer(out, w, left, right);
+        } else if (soa_expr_prove(left, right, show_step, out) != SOA_OK) {
+            code = app_fail(&app_identity, "%s: not proved", name);
+        }
+        soa_expr_free(left);
+        soa_expr_free(right);
+        out_flush(out);
+    }
+    return code;
+}
+/* A whole number within its limits; -1 after a mistake, which is reported. */
+static long number_of(const app_args *args, int option, long otherwise, long most) {
+    const char *text = args->value[option];
+    char *end = NULL;
+    const long value = text ? strtol(text, &end, 10) : otherwise;
+    if (!end || (!*end && end != text && value >= 1 && value <= most)) return value;
+    app_fail(&app_identity, "%s '%s': a number from 1 to %ld is wanted", options[option].name, text,
+             most);
+    return -1;
+}
 static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_identity, argc, argv, &args);
     if (code != APP_GO_ON) return code;
-    const soa_expr *left = NULL, *right = NULL;
-    char message[600];
-    if (soa_expr_parse_equation(args.word[0], &left, &right, message, sizeof message) != SOA_OK)
-        return app_fail_lines(&app_identity, message[0] ? message : "out of memory");
-    char *end = NULL;
-    const long trials = args.value[TRIALS] ? strtol(args.value[TRIALS], &end, 10) : 20;
-    if (end && (*end || trials < 1 || trials > 100000)) {
-        soa_expr_free(left);
-        soa_expr_free(right);
-        return app_fail(&app_identity, "--trials '%s': a number from 1 to 100000 is wanted",
-                        args.value[TRIALS]);
-    }
+    const int list = args.value[LIST] != NULL;
+    const wish w = {.trials = number_of(&args, TRIALS, 20, 100000),
+                    .seed = number_of(&args, SEED, 1, 1000000000),
+                    .json = args.value[JSON] != NULL,
+                    .proof = args.value[SHOW] != NULL};
+    if (w.trials < 0 || w.seed < 0) return APP_FAILED;
+    if (list == (args.words > 0))
+        return app_fail(&app_identity, list ? "--list takes no identity"
+                                            : "'LEFT = RIGHT', a name, or --list is missing");
     app_out out;
     out_start(&out, 1);
-    const soa_status proof = soa_expr_prove(left, right, args.value[SHOW] ? show_step : NULL, &out);
-    const int proved = proof == SOA_OK;
-    verdict all = {.short_of_memory = 1};
-    if (proof != SOA_E_MEMORY) all = try_all(trials, proved ? 1e-7 : 1e-9, left, right);
-    if (all.short_of_memory) {
-        soa_expr_free(left);
-        soa_expr_free(right);
-        return app_finish(&app_identity, &out, app_fail(&app_identity, "out of memory"));
-    }
-    const int settled = all.tried > 0, holds = settled && all.excess <= 1;
-    if (args.value[JSON]) {
-        const char *how = proved ? "proved" : "tested";
-        if (!holds) how = settled ? "counter-example" : "not settled";
-        const char *truth = holds ? "true" : "false";
-        out_print(&out,
-                  "{\"true\": %s, \"how\": \"%s\", \"trials\": %d, \"skipped\": %d, \"residual\": ",
-                  settled ? truth : "null", how, all.tried, all.skipped);
-        if (settled)
-            out_number(&out, all.worst);
-        else
-            out_text(&out, "null");
-        if (settled && !holds)
-            out_print(&out, ", \"counter_example\": \"%s\", \"state_seed\": %d", all.bad,
-                      all.where);
-        if (all.skipped) {
-            out_text(&out, ", \"why_skipped\": ");
-            out_string(&out, all.why);
-        }
-        if (all.cut_short) out_print(&out, ", \"trials_wanted\": %ld", trials);
-        out_text(&out, "}\n");
-    } else if (!settled) {
-        out_print(&out, "not settled: %s, and no machine on which both sides exist\n",
-                  proved ? "the sides are equal by rewriting" : "no proof");
-    } else if (!holds) {
-        out_print(&out, "false: on %s at random state %d the sides differ by %.2g of their size\n",
-                  all.bad, all.where, all.worst);
-    } else {
-        out_print(&out, "true: %s; largest residual %.1e on %d random machine%s\n",
-                  proved ? "proved by rewriting" : "not proved, but tested", all.worst, all.tried,
-                  all.tried == 1 ? "" : "s");
-    }
-    if (all.cut_short && !args.value[JSON])
-        out_print(&out, "the expression is long: %d machines tried instead of %ld\n",
-                  all.tried + all.skipped, trials);
-    if (all.skipped && !args.value[JSON])
-        out_print(&out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n",
-                  all.skipped, all.skipped + all.tried, all.first, all.why);
-    soa_expr_free(left);
-    soa_expr_free(right);
-    if (!settled) return app_finish(&app_identity, &out, APP_FAILED);
-    return app_finish(&app_identity, &out, holds ? APP_OK : APP_SOME_BAD);
+    if (list)
+        code = list_all(&out, &w, w.proof, args.value[TRIALS] != NULL);
+    else
+        code = answer_one(&out, &w, args.word[0]);
+    return app_finish(&app_identity, &out, code);
 }
 
 const app_command app_identity = {
     .name = "identity",
-    .words = "'LEFT = RIGHT'",
-    .least = 1,
+    .words = "'LEFT = RIGHT'|NAME",
+    .least = 0,
     .most = 1,
     .summary = "Proves or refutes an identity between operators",
-    .text = "Both sides are written as for soa op.  First a proof is sought: definitions are put "
-            "in, and both sides are\n"
-            "rewritten until nothing is left of their difference.  Then both sides are formed as "
-            "matrices on serial arms,\n"
-            "trees with every joint type and floating bases, all without rotors; one that differs "
-            "is the counter-example.\n"
-            "Where an inverse does not exist, or nearly so, there is nothing to compare: such "
-            "machines are skipped, and "
-            "how\n"
-            "many is said; long expressions are tried on fewer.  With --json: \"true\" is null and "
-            "\"how\" \"not settled\" "
-            "where all of them were.\n"
-            "Exit status: 0 true, 1 false, 2 not understood, or not settled because every machine "
-            "was skipped.\n",
+    .text =
+        "Both sides are written as for soa op, with its algorithms by name (FD1 = FD4); or NAME is "
+        "one of --list, or a\n"
+        "part of it (a.35).  Letters of your own are declared first: "
+        "'x: joint, A: tip>base; A J x = ...'.  First a proof is sought: definitions are put "
+        "in, and both sides are\n"
+        "rewritten until nothing is left of their difference.  Then both sides are formed as "
+        "matrices on serial arms,\n"
+        "trees with every joint type and floating bases, all without rotors; one that differs "
+        "is the counter-example.\n"
+        "Where an inverse does not exist, or nearly so, there is nothing to compare: such "
+        "machines are skipped, and "
+        "how\n"
+        "many is said; long expressions are tried on fewer.  With --json: \"true\" is null and "
+        "\"how\" \"not settled\" "
+        "where all of them were.\n"
+        "Exit status: 0 true, 1 false, 2 not understood, or not settled because every machine "
+        "was skipped.\n",
     .options = options,
-    .examples = "  soa identity 'inv(I + H phi K) = I - H psi K' --proof\n"
+    .examples = "  soa identity --list\n"
+                "  soa identity a.35 --proof\n"
+                "  soa identity 'FD1 = FD4'\n"
+                "  soa identity 'inv(I + H phi K) = I - H psi K' --proof\n"
                 "  soa identity \"J inv(Mass) J' = B' psi' H' inv(D) H psi B\"\n"
                 "  soa identity 'phi = psi'\n",
     .run = run,
