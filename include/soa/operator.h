@@ -39,12 +39,14 @@ typedef enum soa_causality { SOA_MEMORYLESS, SOA_CAUSAL, SOA_ANTICAUSAL, SOA_MIX
 /* ---- expressions ----------------------------------------------------------------------------- */
 typedef struct soa_expr soa_expr;
 
-/* A vector of the caller, by name.  With `from` tip or base, it is an operator: a matrix between
- * these two spaces. */
+/* A vector or an operator of the caller, by name. */
 typedef struct soa_variable {
     const char *name;
     soa_space space;
-    soa_space from; /* 0, SOA_SPACE_ONE: a vector */
+    soa_space from; /* 0, SOA_SPACE_ONE: a vector; else an operator from there to `space` */
+    /* of an operator from joint, link or edge to the same space: one block for each body, so that
+     * it is memoryless and costs O(n) */
+    bool blocks;
 } soa_variable;
 
 /* Makes an expression from text: names of the leaves, of the caller's letters and of the forms below
@@ -64,8 +66,14 @@ SOA_API soa_status soa_expr_parse_equation(const char *text, const soa_variable 
  * memory.  Arguments remain with the caller and may be released at once. */
 SOA_API const soa_expr *soa_expr_leaf(const char *name);
 SOA_API const soa_expr *soa_expr_variable(const char *name, soa_space space);
-/* from, to: tip or base. */
 SOA_API const soa_expr *soa_expr_operator(const char *name, soa_space from, soa_space to);
+/* An operator of the caller with one block for each body; space: joint, link or edge. */
+SOA_API const soa_expr *soa_expr_blocks(const char *name, soa_space space);
+/* at(link): keeps the six numbers of one link and makes all others zero.  So at(i) phi at(j), also
+ * written phi(i, j), is the block phi(i, j).  The machine must have a moving link of that name, of
+ * at most 63 bytes. */
+SOA_API const soa_expr *soa_expr_at(const char *link);
+SOA_API const soa_expr *soa_expr_zero(soa_space from, soa_space to);
 SOA_API const soa_expr *soa_expr_identity(soa_space space);
 SOA_API const soa_expr *soa_expr_sum(const soa_expr *a, const soa_expr *b);
 SOA_API const soa_expr *soa_expr_difference(const soa_expr *a, const soa_expr *b);
@@ -73,6 +81,9 @@ SOA_API const soa_expr *soa_expr_product(const soa_expr *a, const soa_expr *b);
 SOA_API const soa_expr *soa_expr_scale(double factor, const soa_expr *a);
 SOA_API const soa_expr *soa_expr_adjoint(const soa_expr *a);
 SOA_API const soa_expr *soa_expr_inverse(const soa_expr *a);
+/* pinv(a): the inverse of least norm (Moore and Penrose), of any a.  Singular values below 1e-10 of
+ * the largest count as zero; soa_machine_rank tells how many are left. */
+SOA_API const soa_expr *soa_expr_pseudoinverse(const soa_expr *a);
 SOA_API void soa_expr_free(const soa_expr *expr);
 /* The space that it maps from (SOA_SPACE_ONE: it is a vector), and the space that it maps to. */
 SOA_API soa_space soa_expr_domain(const soa_expr *expr);
@@ -89,16 +100,18 @@ typedef enum soa_expr_kind {
     SOA_EXPR_PRODUCT,
     SOA_EXPR_SCALE,
     SOA_EXPR_ADJOINT,
-    SOA_EXPR_INVERSE
+    SOA_EXPR_INVERSE,
+    SOA_EXPR_PSEUDOINVERSE
 } soa_expr_kind;
 typedef struct soa_expr_info {
     soa_expr_kind kind;
-    /* Number of parts: a leaf has none; a multiple, an adjoint and an inverse have one */
+    /* Number of parts: a leaf has none; a multiple, an adjoint and inverses have one */
     int count;
     double factor;          /* of a multiple */
     const char *name;       /* of a leaf; else NULL */
     const char *what;       /* the meaning of a leaf of the algebra; NULL: a leaf of the caller */
     const char *definition; /* of a leaf, in terms of others; NULL: primitive */
+    bool blocks;            /* of an operator of the caller: one block for each body */
 } soa_expr_info;
 SOA_API soa_status soa_expr_get_info(const soa_expr *expr, soa_expr_info *info);
 /* Not to be released; NULL past the end. */
@@ -152,11 +165,18 @@ SOA_API soa_status soa_machine_set_state(soa_machine *machine, const double *q, 
  * the first time; later calls change the numbers, also for plans made before. */
 SOA_API soa_status soa_machine_set_vector(soa_machine *machine, const char *name, soa_space space,
                                           const double *value);
-/* Sets an operator of the caller between the tips and the base (either way, or within one of them),
- * size(to) x size(from), row by row: which tips close a loop, how a load is shared.  Plans made
+/* Sets an operator of the caller, size(to) x size(from), row by row: which tips close a loop, how a
+ * load is shared.  It is applied as a matrix between sweeps, O(size(to) size(from)).  Plans made
  * before use the new numbers. */
 SOA_API soa_status soa_machine_set_matrix(soa_machine *machine, const char *name, soa_space from,
                                           soa_space to, const double *matrix);
+
+/* Sets an operator of the caller that has one block for each body, from a space to itself: joint
+ * (nv x nv of each joint, one after the other), link or edge (6 x 6 of each body), row by row. */
+SOA_API soa_status soa_machine_set_blocks(soa_machine *machine, const char *name, soa_space space,
+                                          const double *blocks);
+/* Number of numbers that soa_machine_set_blocks takes; 0: that space has no blocks. */
+SOA_API size_t soa_machine_blocks_size(const soa_machine *machine, soa_space space);
 
 /* A vector expression, planned as sweeps.  The machine must outlive the plan; the expression need
  * not.  SOA_E_ARGUMENT: it is not a vector, or no O(n) form is known.  SOA_E_NAME: a vector or
@@ -177,6 +197,9 @@ SOA_API const char *soa_machine_failure(const soa_machine *machine);
 /* The largest condition number |A| |A^-1| (1-norm) of the matrices that the last run inverted,
  * except D and factors with a known inverse; 1: there were none. */
 SOA_API double soa_machine_condition(const soa_machine *machine);
+/* The lowest rank of the matrices of which the last run took the inverse of least norm; -1: there
+ * were none. */
+SOA_API int soa_machine_rank(const soa_machine *machine);
 SOA_API int soa_plan_sweep_count(const soa_plan *plan);
 SOA_API int soa_plan_recursion_count(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them.  Returns the length as soa_expr_print
@@ -184,8 +207,8 @@ SOA_API int soa_plan_recursion_count(const soa_plan *plan);
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 /* The same, one line at a time, in order. */
 typedef struct soa_plan_step {
-    /* From 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, which come
-     * first */
+    /* From 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, -3: that of
+     * Delta and the roots of D, which come first */
     int sweep;
     /* Of its loop: causal from tips to base, anticausal from base to tips; memoryless: no loop,
      * dense */
@@ -203,8 +226,9 @@ SOA_API void soa_plan_visit_steps(const soa_plan *plan, soa_plan_step_fn *fn, vo
 
 /* ---- a vector expression as scalar operations for one model ---------------------------------- */
 /* All products and sums that remain when known zeros and constants are removed and equal results
- * are computed once.  Changes of sign are not counted.  Not for plans with a dense solve, or with
- * vectors or operators of the caller. */
+ * are computed once.  Changes of sign are not counted.  Solves in small spaces are by elimination
+ * without a choice of pivots, as suits symmetric positive definite matrices (J inv(Mass) J').  Not
+ * for plans with an inverse of least norm. */
 typedef struct soa_scalar_graph soa_scalar_graph;
 typedef struct soa_scalar_graph_options {
     /* BODY: the axes of each body.  WORLD: world axes at the origin of each body; constants of
@@ -227,14 +251,17 @@ typedef struct soa_count {
     long multiplications;
     long divisions;
     long sines; /* with cosines */
+    long roots; /* square roots */
 } soa_count;
 /* Operations of a body (0: all bodies) in one part of the work (-1: all parts). */
 SOA_API soa_status soa_scalar_graph_operations(const soa_scalar_graph *graph, int body, int part,
                                                soa_count *count);
 /* Names of the parts, among them the rows of Tables II and III of R87; NULL past the end. */
 SOA_API const char *soa_scalar_graph_part_name(int part, const char **what);
-/* The same operations as a C function: void name(q, thd, thdd, T, f0, result).  Release the text,
- * which has `length` bytes and a zero, with free().  There are no external wrenches. */
+/* The same operations as a C function: void name(q, thd, thdd, T, f0, result), or, with vectors or
+ * operators of the caller, void name(q, thd, thdd, T, f0, own, result): `own` has their numbers as
+ * the set functions take them, one after the other in the order that a comment tells.  Release the
+ * text, which has `length` bytes and a zero, with free().  There are no external wrenches. */
 SOA_API soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *graph, const char *name,
                                            char **text, size_t *length);
 

@@ -194,6 +194,16 @@ class Expr:
                 _c.soa_expr_inverse(self._pointer), f"inverse of {self}: it maps {self.domain} to {self.codomain}"
             )
 
+    def pinv(self) -> Expr:
+        """The inverse of least norm (Moore and Penrose); `Machine.rank` tells the rank that it found.
+
+        >>> from soa.operators import J
+        >>> print(J.pinv())
+        pinv(J)
+        """
+        with _lock:
+            return Expr._adopt(_c.soa_expr_pseudoinverse(self._pointer), f"{self} has no inverse of least norm")
+
     # --- looking inside ---------------------------------------------------------------------------------------------
 
     @property
@@ -245,7 +255,16 @@ class Expr:
 
     def variables(self) -> dict[str, tuple[str, str]]:
         """Names of the caller's vectors and operators in it, with the spaces they map from and to."""
-        return {name: (_space_name(a), _space_name(b)) for name, a, b in _callers(self._pointer)}
+        return {name: (_space_name(a), _space_name(b)) for name, a, b, _ in _callers(self._pointer)}
+
+    def _declared(self) -> dict[str, str | tuple[str, ...]]:
+        """The same as `parse` takes them."""
+        blocks = self._with_blocks()
+        return {n: (*ends, "blocks") if n in blocks else ends for n, ends in self.variables().items()}
+
+    def _with_blocks(self) -> set[str]:
+        """Those of the caller's operators that have one block for each body."""
+        return {name for name, _, _, blocks in _callers(self._pointer) if blocks}
 
     def __str__(self) -> str:
         return _printed(_c.soa_expr_print, self._pointer)
@@ -304,7 +323,7 @@ class Expr:
             inv(Mass) T
           = (I - H psi K)' inv(D) (I - H psi K) T        [RJK91 (13), inverse of the innovations factorisation]
         """
-        return Derivation(self._improved(most_forms)[1], self.variables())
+        return Derivation(self._improved(most_forms)[1], self._declared())
 
     # --- running ----------------------------------------------------------------------------------------------------
 
@@ -356,16 +375,18 @@ class Expr:
         axes: Axes = "body",
         by_matrix: bool = False,
     ) -> str:
-        """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text."""
+        """One C function `void name(q, thd, thdd, T, f0, result)` that computes it for this model, as text; with
+        variables of yours `void name(q, thd, thdd, T, f0, own, result)`, and a comment that says where each begins.
+        """
         return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
 
 
 class Derivation(list[tuple[str, str]]):
     """The steps of `Expr.derive`: pairs of a rule and the form that it leads to; notebooks show them as mathematics."""
 
-    def __init__(self, steps: Sequence[tuple[str, str]], variables: dict[str, tuple[str, str]]) -> None:
+    def __init__(self, steps: Sequence[tuple[str, str]], variables: dict[str, str | tuple[str, ...]]) -> None:
         super().__init__(steps)
-        self._variables: dict[str, str | tuple[str, str]] = dict(variables)
+        self._variables = dict(variables)
 
     @property
     def forms(self) -> list[Expr]:
@@ -451,8 +472,8 @@ class AnyIdentity:
 class PlanStep:
     """One line of the recursions of a plan: `left` = `right`, say z(k) = z1(k) + sum psi(k,c) z(c).
 
-    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, which come
-        first.
+    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, -3: that of
+        Delta and the roots of D, which come first.
     way: of its sweep: "causal" from tips to base, "anticausal" from base to tips, "memoryless" no
         loop, dense.
     runs: of the step itself: along the tree one way or the other, or "memoryless", at each body.
@@ -489,13 +510,14 @@ class Plan:
 class Operations:
     """Numbers of operations; subtractions are additions, `sines` counts sines and cosines together.
 
-    additions, multiplications, divisions: of numbers.
+    additions, multiplications, divisions: of numbers.  roots: square roots.
     """
 
     additions: int
     multiplications: int
     divisions: int
     sines: int
+    roots: int
 
 
 @dataclass(frozen=True)
@@ -516,13 +538,14 @@ def _info(pointer: Any) -> Any:
     return info
 
 
-def _callers(pointer: Any) -> set[tuple[str, int, int]]:
+def _callers(pointer: Any) -> set[tuple[str, int, int, bool]]:
     info = _info(pointer)
     if info.kind == _c.SOA_EXPR_LEAF:
         name = text(info.name)
         own = info.what is None and name not in _leaf_names()
-        return {(name, _c.soa_expr_domain(pointer), _c.soa_expr_codomain(pointer))} if own else set()
-    found: set[tuple[str, int, int]] = set()
+        ends = (_c.soa_expr_domain(pointer), _c.soa_expr_codomain(pointer))
+        return {(name, *ends, bool(info.blocks))} if own else set()
+    found: set[tuple[str, int, int, bool]] = set()
     for index in range(info.count):
         found |= _callers(_c.soa_expr_part(pointer, index))
     return found
@@ -550,6 +573,15 @@ _LATEX = {
     "f0": "f(0)",
     "alpha": r"\alpha",
     "Inc": r"\mathrm{Inc}",
+    "Delta": r"\Delta",
+    "Sigma": r"\Sigma",
+    "Pplus": "P^+",
+    "sqrt(D)": "D^{1/2}",
+    "inv(sqrt(D))": "D^{-1/2}",
+    "wxv": r"\omega\times v",
+    "ac": "a_c",
+    "bc": "b_c",
+    "alphac": r"\alpha_c",
 }
 _SUM, _PRODUCT, _POWER = 0, 1, 2  # how tightly the surroundings bind
 
@@ -582,11 +614,11 @@ def _latex(pointer: Any, around: int) -> str:
         factor = {1.0: "", -1.0: "-"}.get(info.factor, f"{info.factor:.15g} ")
         made, binds = factor + inside, _PRODUCT
     else:
-        sign = "^*" if info.kind == _c.SOA_EXPR_ADJOINT else "^{-1}"
+        sign = {_c.SOA_EXPR_ADJOINT: "^*", _c.SOA_EXPR_INVERSE: "^{-1}"}.get(info.kind, r"^\dagger")
         inside_info = _info(parts[0])
         if info.kind == _c.SOA_EXPR_ADJOINT and inside_info.kind == _c.SOA_EXPR_INVERSE:
             return _latex(_c.soa_expr_part(parts[0], 0), _POWER) + "^{-*}"
-        if inside_info.kind in (_c.SOA_EXPR_ADJOINT, _c.SOA_EXPR_INVERSE):
+        if inside_info.kind in (_c.SOA_EXPR_ADJOINT, _c.SOA_EXPR_INVERSE, _c.SOA_EXPR_PSEUDOINVERSE):
             made, binds = rf"\left({_latex(parts[0], _SUM)}\right){sign}", _POWER
         else:
             made, binds = _latex(parts[0], _POWER) + sign, _POWER
@@ -610,14 +642,14 @@ def _message(status: int, message: Any, what: str) -> None:
         raise error(status, said if said else f"{what}: {text(_c.soa_status_text(status))}")
 
 
-def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = None) -> Expr:
+def parse(expression: str, variables: dict[str, str | tuple[str, ...]] | None = None) -> Expr:
     """An expression from text, as the papers write it: products by juxtaposition, `'` the adjoint, `inv()` the inverse.
 
     Also `^T`, or a star that touches only the factor before it (`phi* H*`), and `Mass^-1`; Greek letters; the papers'
     algorithms by name (`FD1`); letters of yours, declared first: `"x: joint, A: tip>tip; A J x"`.
 
-    variables: vectors of yours by name with their space; a pair of spaces (from, to), "tip" or "base" each: an
-    operator.
+    variables: vectors of yours by name with their space; a pair of spaces (from, to): an operator; (space, space,
+    "blocks"), space "joint", "link" or "edge": an operator with one block for each body.
 
     >>> from soa.operators import parse
     >>> parse("H phi x", {"x": "link"})
@@ -634,8 +666,8 @@ def parse(expression: str, variables: dict[str, str | tuple[str, str]] | None = 
         _check_name(name)
     array = (_c.soa_variable * max(1, len(names)))()
     for slot, (name, space) in zip(array, names.items()):
-        source, to = ("one", space) if isinstance(space, str) else space
-        slot.name, slot.space = name.encode(), _space(to)
+        source, to, *blocks = ("one", space) if isinstance(space, str) else space
+        slot.name, slot.space, slot.blocks = name.encode(), _space(to), blocks == ["blocks"]
         setattr(slot, "from", _space(source))
     pointer = POINTER(_c.soa_expr)()
     message = create_string_buffer(_ROOM)
@@ -675,8 +707,9 @@ def forms() -> dict[str, str]:
     return found
 
 
-def variable(name: str, space: str, source: str = "one") -> Expr:
-    """A vector of yours in a space; with `source` an operator from there, "tip" or "base" each.
+def variable(name: str, space: str, source: str = "one", *, blocks: bool = False) -> Expr:
+    """A vector of yours in a space; with `source` an operator from there; with `blocks` an operator of "joint", "link"
+    or "edge" space to itself with one block for each body, so that it costs O(n).
 
     >>> from soa.operators import phi, variable
     >>> phi @ variable("x", "link")
@@ -684,13 +717,32 @@ def variable(name: str, space: str, source: str = "one") -> Expr:
     """
     _check_name(name)
     with _lock:
-        if source == "one":
+        if blocks:
+            pointer = _c.soa_expr_blocks(name.encode(), _space(space) if source in ("one", space) else 0)
+        elif source == "one":
             pointer = _c.soa_expr_variable(name.encode(), _space(space))
         else:
             pointer = _c.soa_expr_operator(name.encode(), _space(source), _space(space))
         return Expr._adopt(
-            pointer, f"a variable {name!r} from {source} to {space}: operators map tip or base to tip or base"
+            pointer, f"a variable {name!r} from {source} to {space}: blocks are those of joint, link or edge space"
         )
+
+
+def at(link: str) -> Expr:
+    """Keeps the six numbers of one link and makes all others zero: `at(i) @ phi @ at(j)` is the block phi(i, j).
+
+    >>> from soa.operators import at, phi
+    >>> print(at("hand") @ phi @ at("forearm"))
+    at(hand) phi at(forearm)
+    """
+    with _lock:
+        return Expr._adopt(_c.soa_expr_at(link.encode()), f"a link {link!r}: names have 1 to 63 bytes")
+
+
+def zero(space: str, source: str = "one") -> Expr:
+    """The zero vector of a space; with `source` the zero operator from there."""
+    with _lock:
+        return Expr._adopt(_c.soa_expr_zero(_space(source), _space(space)), f"zero from {source} to {space}")
 
 
 _LONGEST_NAME = 31
@@ -702,7 +754,7 @@ def _check_name(name: str) -> None:
             f"a variable {name!r}: names have letters, digits and _, no digit first, at most {_LONGEST_NAME}",
             "SOA_E_NAME",
         )
-    if name in _leaf_names() or name == "inv":
+    if name in _leaf_names() or name in ("inv", "pinv", "sqrt"):
         raise InputError(f"a variable {name!r}: this is a name of the algebra", "SOA_E_NAME")
 
 
@@ -804,6 +856,12 @@ class Machine:
         return float(_c.soa_machine_condition(self._pointer))
 
     @property
+    def rank(self) -> int | None:
+        """The lowest rank of what the last evaluation took the inverse of least norm of; None: nothing."""
+        found = int(_c.soa_machine_rank(self._pointer))
+        return None if found < 0 else found
+
+    @property
     def failure(self) -> str:
         """Why the last evaluation failed: which inverse, which joint; empty where it did not."""
         return text(_c.soa_machine_failure(self._pointer))
@@ -881,13 +939,15 @@ class Machine:
     def _parse(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
         """Text with variables: tries the spaces that have their sizes."""
         order: tuple[Space, ...] = ("joint", "tip", "link", "edge", "base")
-        choices: list[list[str | tuple[str, str]]] = []
+        choices: list[list[str | tuple[str, ...]]] = []
         for name, value in vectors.items():
             shape = np.shape(value)
-            fitting: list[str | tuple[str, str]] = [s for s in order if self.size(s) == int(np.prod(shape))]
+            fitting: list[str | tuple[str, ...]] = [s for s in order if self.size(s) == int(np.prod(shape))]
             if len(shape) == 2:
-                ends: tuple[Space, ...] = ("tip", "base")
+                ends: tuple[Space, ...] = ("tip", "base", "joint", "link", "edge")
                 fitting += [(s, t) for t in ends for s in ends if shape == (self.size(t), self.size(s))]
+            if len(shape) == 3 and shape[1:] == (6, 6):
+                fitting += [(s, s, "blocks") for s in ("link", "edge") if shape[0] == self.model.body_count]
             if not fitting:
                 sizes = ", ".join(f"{s} {self.size(s)}" for s in order)
                 raise ValueError(f"{name} has shape {shape}: no space of this machine has that size ({sizes})")
@@ -934,7 +994,11 @@ class Machine:
             raise ValueError(f"{expression}: no value for {', '.join(missing)}; give {missing[0]}=...")
         if extra:
             raise ValueError(f"{expression}: there is no variable {', '.join(extra)} in it")
+        blocks = expression._with_blocks()
         for name, (source, to) in wanted.items():
+            if name in blocks:
+                self._set_blocks(name, to, vectors[name])
+                continue
             rows, columns = self._size(to), self._size(source)
             value = np.ascontiguousarray(vectors[name], dtype=np.float64)
             right = value.size == rows if source == "one" else value.shape == (rows, columns)
@@ -948,6 +1012,16 @@ class Machine:
                     self._pointer, name.encode(), _space(source), _space(to), numbers(value)
                 )
             check(status, None, f"variable {name}")
+
+    def _set_blocks(self, name: str, space: str, value: Any) -> None:
+        """One block for each body: an array, or a sequence of arrays of different sizes, row by row."""
+        parts = [value] if isinstance(value, np.ndarray) else list(value)
+        flat = np.concatenate([np.zeros(0), *(np.ravel(np.asarray(part, dtype=np.float64)) for part in parts)])
+        size = int(_c.soa_machine_blocks_size(self._pointer, _space(space)))
+        if flat.size != size:
+            raise ValueError(f"{name} has {flat.size} numbers, expected {size}: the blocks of {space} space")
+        status = _c.soa_machine_set_blocks(self._pointer, name.encode(), _space(space), numbers(flat))
+        check(status, None, f"variable {name}")
 
     def _plan(self, expression: Expr) -> Any:
         plan = self._plans.get(expression)
@@ -967,6 +1041,10 @@ class Machine:
     def _zero_variables(self, expression: Expr) -> None:
         """Values for all variables, for calls that need plans but no numbers."""
         for name, (source, to) in expression.variables().items():
+            if name in expression._with_blocks():
+                size = int(_c.soa_machine_blocks_size(self._pointer, _space(to)))
+                self._set_blocks(name, to, np.zeros(size))
+                continue
             shape = (self._size(to), self._size(source))
             self._set_variables(variable(name, to, source), {name: np.zeros(shape)})
 
@@ -1018,7 +1096,7 @@ class Machine:
                     index += 1
             finally:
                 _c.soa_scalar_graph_free(graph)
-        return Count(whole.additions, whole.multiplications, whole.divisions, whole.sines, bodies, parts)
+        return Count(whole.additions, whole.multiplications, whole.divisions, whole.sines, whole.roots, bodies, parts)
 
     def _emit(self, expression: Expr, name: str, axes: str, by_matrix: bool) -> str:
         if not name.isidentifier() or not name.isascii():
@@ -1047,7 +1125,7 @@ _c_free.argtypes, _c_free.restype = [c_void_p], None
 def _operations(graph: Any, body: int, part: int) -> Operations:
     count = _c.soa_count()
     check(_c.soa_scalar_graph_operations(graph, body, part, byref(count)))
-    return Operations(count.additions, count.multiplications, count.divisions, count.sines)
+    return Operations(count.additions, count.multiplications, count.divisions, count.sines, count.roots)
 
 
 def _plan_step(step: Any) -> PlanStep:
@@ -1211,8 +1289,13 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
         }
         sides, condition = [], 1.0
         letters: dict[str, Array] = {}
+        blocks = left._with_blocks() | right._with_blocks()
         for letter, (source, to) in {**left.variables(), **right.variables()}.items():
-            shape = (machine._size(to),) if source == "one" else (machine._size(to), machine._size(source))
+            shape: tuple[int, ...] = (machine._size(to),)
+            if letter in blocks:
+                shape = (int(_c.soa_machine_blocks_size(machine._pointer, _space(to))),)
+            elif source != "one":
+                shape = (machine._size(to), machine._size(source))
             letters[letter] = rng.uniform(-1, 1, shape)
         for side in (left, right):
             own = {letter: letters[letter] for letter in side.variables()}
@@ -1296,6 +1379,7 @@ __all__ = [
     "Plan",
     "PlanStep",
     "Trial",
+    "at",
     "form",
     "forms",
     "identities",
@@ -1304,4 +1388,5 @@ __all__ = [
     "leaves",
     "parse",
     "variable",
+    "zero",
 ]

@@ -66,6 +66,58 @@ static double norm(matrix a) {
     }
     return most;
 }
+/* Inverse of least norm, column by column (Greville).  A column is new if more of it than the
+ * tolerance lies outside the span of those before it. */
+static void add_column(matrix a, int k, matrix inverse, double *d, double *c) {
+    double size = 0, left = 0;
+    for (int i = 0; i < k; ++i) { /* d = A+ a(k) */
+        d[i] = 0;
+        for (int r = 0; r < a.rows; ++r)
+            d[i] += AT(inverse, i, r) * AT(a, r, k);
+    }
+    for (int r = 0; r < a.rows; ++r) { /* c = a(k) - A d */
+        c[r] = AT(a, r, k);
+        size += c[r] * c[r];
+        for (int i = 0; i < k; ++i)
+            c[r] -= AT(a, r, i) * d[i];
+        left += c[r] * c[r];
+    }
+    if (sqrt(left) > SOAI_RANK_TOLERANCE * sqrt(size)) {
+        for (int r = 0; r < a.rows; ++r)
+            AT(inverse, k, r) = c[r] / left;
+    } else {
+        double sum = 1;
+        for (int i = 0; i < k; ++i)
+            sum += d[i] * d[i];
+        for (int r = 0; r < a.rows; ++r) {
+            AT(inverse, k, r) = 0;
+            for (int i = 0; i < k; ++i)
+                AT(inverse, k, r) += d[i] * AT(inverse, i, r) / sum;
+        }
+    }
+    for (int i = 0; i < k; ++i)
+        for (int r = 0; r < a.rows; ++r)
+            AT(inverse, i, r) -= d[i] * AT(inverse, k, r);
+}
+static matrix least_norm_inverse(matrix a) {
+    matrix out = a.x ? make(a.columns, a.rows) : (matrix){0},
+           room = a.x ? make(1, a.rows + a.columns) : (matrix){0};
+    for (int k = 0; out.x && room.x && k < a.columns; ++k)
+        add_column(a, k, out, room.x, room.x + a.columns);
+    if (!room.x) {
+        free(out.x);
+        out.x = NULL;
+    }
+    return release(a, room, out);
+}
+/* Its rank is the trace of A A+. */
+static int rank_of(matrix a, matrix inverse) {
+    double sum = 0;
+    for (int r = 0; r < a.rows; ++r)
+        for (int c = 0; c < a.columns; ++c)
+            sum += AT(a, r, c) * AT(inverse, c, r);
+    return (int)(sum + 0.5);
+}
 /* Gauss-Jordan with row pivoting. *condition is |A| |A^-1|; if a pivot is zero or NaN it is
  * infinite and x is NULL. */
 static matrix invert(matrix a, double *condition) {
@@ -117,7 +169,8 @@ typedef struct oracle {
     const soa_expr *bad;     /* argument of an inverse that does not exist, and its condition */
     double bad_condition;
     double condition; /* largest condition of the inverses formed */
-    int unset;        /* a vector or operator of the caller has no value */
+    int unset;        /* a vector or operator of the caller has no value, or a link no name */
+    int rank;         /* lowest of the pseudo-inverses formed; -1: none */
 } oracle;
 
 /* phi of a frame at p, R: [R, [p]R; 0, R] as a 6 x 6 block at (row, column) */
@@ -366,6 +419,36 @@ static void bias_force(const soa_machine *m, int i, const double V[6], double f[
     for (int j = 0; j < 6; ++j)
         f[j] -= m->fext[6 * i + j];
 }
+/* The diagonal blocks of psi' H' inv(D) H psi. */
+static matrix costate_covariance(oracle *o) {
+    matrix HS = times(copy(of(o, LEAF_HINGE)), copy(of(o, LEAF_PSI)));
+    matrix out = times(times(turn(copy(HS)), copy(of(o, LEAF_DINV))), copy(HS));
+    free(HS.x);
+    for (int r = 0; out.x && r < out.rows; ++r)
+        for (int c = 0; c < out.columns; ++c)
+            if (r / 6 != c / 6) AT(out, r, c) = 0;
+    return out;
+}
+/* Cholesky factor of D. */
+static matrix root_of_D(oracle *o) {
+    matrix C = copy(of(o, LEAF_DIAG));
+    for (int j = 0; C.x && j < C.columns; ++j) {
+        for (int m = 0; m < j; ++m)
+            AT(C, j, j) -= AT(C, j, m) * AT(C, j, m);
+        AT(C, j, j) = sqrt(AT(C, j, j));
+        for (int r = 0; r < C.rows; ++r) {
+            for (int m = 0; r > j && m < j; ++m)
+                AT(C, r, j) -= AT(C, r, m) * AT(C, j, m);
+            AT(C, r, j) = r > j ? AT(C, r, j) / AT(C, j, j) : AT(C, r, j) * (r == j);
+        }
+    }
+    return C;
+}
+/* [0; omega x v] of body i */
+static void centripetal(const double V[6], double out[6]) {
+    v6_zero(out);
+    v3_cross(V, V + 3, out + 3);
+}
 static matrix bias(oracle *o, int leaf) {
     const soa_machine *m = o->m;
     const int nb = m->work->view.nb, nv = m->work->view.nv;
@@ -375,6 +458,8 @@ static matrix bias(oracle *o, int leaf) {
     for (int i = 1; V.x && out.x && i <= nb; ++i) {
         if (leaf == LEAF_BIASACC)
             bias_acceleration(m, i, V.x + 6 * (i - 1), out.x + 6 * (i - 1));
+        else if (leaf == LEAF_CENTRIPETAL)
+            centripetal(V.x + 6 * (i - 1), out.x + 6 * (i - 1));
         else
             bias_force(m, i, V.x + 6 * (i - 1), out.x + 6 * (i - 1));
     }
@@ -412,6 +497,14 @@ static matrix form(oracle *o, int leaf) {
         matrix step = times(times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI))), free_joint);
         return sum_of_powers(plus(1, identity(nl), -1, step));
     }
+    case LEAF_COSTATE: return costate_covariance(o);
+    case LEAF_ROOT: return root_of_D(o);
+    case LEAF_ROOTINV: {
+        double condition;
+        matrix checked = of(o, LEAF_DINV); /* a joint that moves nothing is refused there */
+        return checked.x ? invert(root_of_D(o), &condition) : (matrix){0};
+    }
+    case LEAF_CENTRIPETAL:
     case LEAF_BIASACC:
     case LEAF_BIASFORCE: return bias(o, leaf);
     default: return (matrix){0};
@@ -436,6 +529,36 @@ static matrix inverse_of(oracle *o, const soa_expr *e) {
     }
     return release(out, (matrix){0}, (matrix){0});
 }
+static matrix pseudo_inverse_of(oracle *o, const soa_expr *e) {
+    matrix a = eval(o, e->arg[0]), out = least_norm_inverse(copy(a));
+    if (a.x && out.x) {
+        const int rank = rank_of(a, out);
+        if (o->rank < 0 || rank < o->rank) o->rank = rank;
+    }
+    return release(a, (matrix){0}, out);
+}
+/* Operators with blocks of the caller, and at(link). */
+static matrix blocks_of(oracle *o, const soa_expr *e) {
+    const soa_machine *m = o->m;
+    const int one =
+        e->leaf == LEAF_AT ? soai_link_named(m->model, e->name, o->m->why, sizeof o->m->why) : 0;
+    const double *numbers = e->leaf == LEAF_BLOCKS ? soai_own(m, e) : NULL;
+    if (!one && !numbers) {
+        o->unset = 1;
+        return (matrix){0};
+    }
+    matrix out = make(m->size[e->to], m->size[e->from]);
+    for (int i = 1; out.x && i <= m->model->nb; ++i) {
+        const soai_body_double *b = m->work->view.body + i;
+        const int n = e->to == SOA_SPACE_JOINT ? b->nv : 6;
+        const int at = e->to == SOA_SPACE_JOINT ? b->iv : 6 * i - 6;
+        for (int r = 0; r < n; ++r)
+            for (int c = 0; c < n; ++c)
+                AT(out, at + r, at + c) =
+                    numbers ? numbers[36 * i + n * r + c] : (double)(i == one && r == c);
+    }
+    return out;
+}
 static matrix eval(oracle *o, const soa_expr *e) {
     if (e->kind == EXPR_LEAF && !soai_callers(e) && soai_leaves[e->leaf].definition) {
         const soa_expr *wide = soai_expand(e);
@@ -445,6 +568,8 @@ static matrix eval(oracle *o, const soa_expr *e) {
     }
     if (e->kind == EXPR_LEAF) {
         if (e->leaf == LEAF_ID) return identity(o->m->size[e->to]);
+        if (e->leaf == LEAF_ZERO) return make(o->m->size[e->to], o->m->size[e->from]);
+        if (e->leaf == LEAF_BLOCKS || e->leaf == LEAF_AT) return blocks_of(o, e);
         const double *data = soai_vector(o->m, e);
         if (data) {
             matrix v = make(o->m->size[e->to], 1);
@@ -464,6 +589,7 @@ static matrix eval(oracle *o, const soa_expr *e) {
     }
     if (e->kind == EXPR_ADJOINT) return turn(eval(o, e->arg[0]));
     if (e->kind == EXPR_INVERSE) return inverse_of(o, e);
+    if (e->kind == EXPR_PSEUDO) return pseudo_inverse_of(o, e);
     if (e->kind == EXPR_SCALE) {
         matrix a = eval(o, e->arg[0]);
         return plus(e->factor, a, 0, copy(a));
@@ -480,11 +606,12 @@ soa_status soa_machine_dense_matrix(soa_machine *machine, const soa_expr *expr, 
     if (!machine || !expr || !out) return SOA_E_ARGUMENT;
     soai_run_begins(machine);
     soai_pose(machine);
-    oracle o = {.m = machine, .condition = 1};
+    oracle o = {.m = machine, .condition = 1, .rank = -1};
     const unsigned before = soai_refusals();
     matrix result = eval(&o, expr);
     const int short_of_memory = soai_refusals() != before;
     machine->condition = o.condition;
+    machine->rank = o.rank;
     if (result.x && !short_of_memory)
         memcpy(out, result.x, (size_t)result.rows * (size_t)result.columns * sizeof *out);
     const int made = result.x != NULL;

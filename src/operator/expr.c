@@ -77,12 +77,47 @@ const soa_expr *soai_leaf_new(int code, int space) {
     return e;
 }
 
+const soa_expr *soai_zero_new(int from, int to) {
+    soa_expr *e = node(EXPR_LEAF, 0);
+    if (!e) return NULL;
+    e->leaf = LEAF_ZERO;
+    e->from = from;
+    e->to = to;
+    strcpy(e->name, "0");
+    return e;
+}
+const soa_expr *soai_at_new(const char *name) {
+    if (!*name || strlen(name) >= MOST_LEAF_NAME) return NULL;
+    soa_expr *e = node(EXPR_LEAF, 0);
+    if (!e) return NULL;
+    e->leaf = LEAF_AT;
+    e->from = e->to = SOA_SPACE_LINK;
+    strcpy(e->name, name);
+    return e;
+}
+
 static int meet(int a, int b) { /* the common space, or -1 */
     if (a == ANY) return b;
     if (b == ANY || a == b) return a;
     return -1;
 }
 
+/* A product with a factor 0 is 0; terms 0 of a sum are left out.  Takes ownership of e. */
+static const soa_expr *without_zeros(const soa_expr *e, int zeros) {
+    const soa_expr *out = NULL;
+    if (e->kind == EXPR_PRODUCT || zeros == e->count) {
+        out = soai_zero_new(e->from, e->to);
+    } else {
+        const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
+        int count = 0;
+        for (int i = 0; args && i < e->count; ++i)
+            if (!soai_is_zero(e->arg[i])) args[count++] = soai_hold(e->arg[i]);
+        out = args ? soai_nary(EXPR_SUM, args, count) : NULL;
+        free(args);
+    }
+    soa_expr_free(e);
+    return out;
+}
 const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
     int total = 0;
     for (int i = 0; i < count; ++i) {
@@ -100,7 +135,9 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
         else
             e->arg[at++] = soai_hold(args[i]);
     }
-    int fits = 1;
+    int fits = 1, zeros = 0;
+    for (int i = 0; i < total; ++i)
+        zeros += soai_is_zero(e->arg[i]);
     if (kind == EXPR_SUM) {
         e->from = e->to = ANY;
         for (int i = 0; i < total && fits; ++i) {
@@ -115,9 +152,9 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
         int taken = ANY; /* input space of the factors so far; an identity passes it on */
         for (int i = 0; i < total && fits; ++i) {
             fits = i == 0 || meet(taken, e->arg[i]->to) >= 0;
-            if (e->arg[i]->from != ANY) taken = e->arg[i]->from;
+            if (e->arg[i]->from != ANY || soai_is_zero(e->arg[i])) taken = e->arg[i]->from;
         }
-        for (int i = 0; i < total; ++i) { /* the identity takes the spaces of its neighbours */
+        for (int i = 0; i < total && !zeros; ++i) { /* I takes the spaces of its neighbours */
             if (e->to == ANY) e->to = e->arg[i]->to;
             if (e->from == ANY) e->from = e->arg[total - 1 - i]->from;
         }
@@ -127,7 +164,7 @@ const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count) {
         soa_expr_free(e);
         return NULL;
     }
-    return e;
+    return zeros ? without_zeros(e, zeros) : e;
 }
 const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b) {
     const soa_expr *args[2] = {a, b};
@@ -135,7 +172,20 @@ const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b) {
 }
 int soai_self_adjoint(int leaf) {
     return leaf == LEAF_ID || leaf == LEAF_ART || leaf == LEAF_DIAG || leaf == LEAF_DINV ||
-           leaf == LEAF_RIGID || leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR || leaf == LEAF_MASS;
+           leaf == LEAF_RIGID || leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR ||
+           leaf == LEAF_MASS || leaf == LEAF_COSTATE || leaf == LEAF_PPLUS ||
+           leaf == LEAF_SMOOTHED || leaf == LEAF_AT;
+}
+/* The leaf that is the inverse of a leaf, or -1. */
+static int inverse_leaf(int leaf) {
+    switch (leaf) {
+    case LEAF_ID: return LEAF_ID;
+    case LEAF_DIAG: return LEAF_DINV;
+    case LEAF_DINV: return LEAF_DIAG;
+    case LEAF_ROOT: return LEAF_ROOTINV;
+    case LEAF_ROOTINV: return LEAF_ROOT;
+    default: return -1;
+    }
 }
 const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
     if (!a) return NULL;
@@ -146,23 +196,19 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
         return soai_unary(EXPR_SCALE, factor, inner);
     }
     if (kind == EXPR_SCALE && factor == 1) return a;
+    if (soai_is_zero(a) && kind != EXPR_INVERSE) {
+        const soa_expr *zero = kind == EXPR_SCALE ? soai_hold(a) : soai_zero_new(a->to, a->from);
+        soa_expr_free(a);
+        return zero;
+    }
     if (kind == EXPR_ADJOINT && a->kind == EXPR_LEAF && soai_self_adjoint(a->leaf)) return a;
     if ((kind == EXPR_ADJOINT || kind == EXPR_INVERSE) && a->kind == kind) {
         const soa_expr *inner = soai_hold(a->arg[0]);
         soa_expr_free(a);
         return inner;
     }
-    if (kind == EXPR_INVERSE && a->kind == EXPR_LEAF &&
-        (a->leaf == LEAF_ID || a->leaf == LEAF_DIAG || a->leaf == LEAF_DINV)) {
-        int code;
-        if (a->leaf == LEAF_ID) {
-            code = LEAF_ID;
-        } else if (a->leaf == LEAF_DIAG) {
-            code = LEAF_DINV;
-        } else {
-            code = LEAF_DIAG;
-        }
-        const int space = a->to;
+    if (kind == EXPR_INVERSE && a->kind == EXPR_LEAF && inverse_leaf(a->leaf) >= 0) {
+        const int code = inverse_leaf(a->leaf), space = a->to;
         soa_expr_free(a);
         return soai_leaf_new(code, space);
     }
@@ -177,7 +223,7 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
     }
     e->arg[0] = a;
     e->factor = factor;
-    const int turned = kind == EXPR_ADJOINT;
+    const int turned = kind == EXPR_ADJOINT || kind == EXPR_PSEUDO;
     e->from = turned ? a->to : a->from;
     e->to = turned ? a->from : a->to;
     return e;
@@ -188,6 +234,10 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
     if (e->from != ANY) from = e->from;
     if (e->to != ANY) to = e->to;
     if (e->kind == EXPR_LEAF) {
+        if (e->leaf == LEAF_ZERO && (e->from == ANY || e->to == ANY)) {
+            soa_expr_free(e);
+            return soai_zero_new(from, to);
+        }
         if (e->leaf != LEAF_ID || e->to != ANY) return e;
         soa_expr_free(e);
         return soai_leaf_new(LEAF_ID, to != ANY ? to : from);
@@ -217,7 +267,7 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
         free(args);
         return e;
     }
-    const int turned = e->kind == EXPR_ADJOINT;
+    const int turned = e->kind == EXPR_ADJOINT || e->kind == EXPR_PSEUDO;
     const soa_expr *inner =
         soai_settle(soai_hold(e->arg[0]), turned ? to : from, turned ? from : to);
     const expr_kind kind = e->kind;
@@ -265,7 +315,7 @@ const soa_expr *soa_expr_leaf(const char *name) {
     return NULL;
 }
 const soa_expr *soa_expr_variable(const char *name, soa_space space) {
-    if (!name || !*name || strlen(name) >= sizeof((soa_expr *)0)->name || space <= SOA_SPACE_ONE ||
+    if (!name || !*name || strlen(name) >= MOST_OWN_NAME || space <= SOA_SPACE_ONE ||
         space >= SOA_SPACE_COUNT)
         return NULL;
     soa_expr *e = (soa_expr *)(uintptr_t)soai_leaf_new(LEAF_VARIABLE, (int)space);
@@ -273,14 +323,30 @@ const soa_expr *soa_expr_variable(const char *name, soa_space space) {
     return e;
 }
 const soa_expr *soa_expr_operator(const char *name, soa_space from, soa_space to) {
-    const int spaces = (from == SOA_SPACE_TIP || from == SOA_SPACE_BASE) &&
-                       (to == SOA_SPACE_TIP || to == SOA_SPACE_BASE);
+    const int spaces = from > SOA_SPACE_ONE && from < SOA_SPACE_COUNT;
     soa_expr *e = spaces ? (soa_expr *)(uintptr_t)soa_expr_variable(name, to) : NULL;
     if (e) {
         e->leaf = LEAF_MATRIX;
         e->from = (int)from;
     }
     return e;
+}
+const soa_expr *soa_expr_blocks(const char *name, soa_space space) {
+    soa_expr *e =
+        soai_has_blocks((int)space) ? (soa_expr *)(uintptr_t)soa_expr_variable(name, space) : NULL;
+    if (e) {
+        e->leaf = LEAF_BLOCKS;
+        e->from = (int)space;
+    }
+    return e;
+}
+const soa_expr *soa_expr_at(const char *link) {
+    return link ? soai_at_new(link) : NULL;
+}
+const soa_expr *soa_expr_zero(soa_space from, soa_space to) {
+    return from < SOA_SPACE_COUNT && to > SOA_SPACE_ONE && to < SOA_SPACE_COUNT
+               ? soai_zero_new((int)from, (int)to)
+               : NULL;
 }
 const soa_expr *soa_expr_identity(soa_space space) {
     return space > SOA_SPACE_ONE && space < SOA_SPACE_COUNT ? soai_leaf_new(LEAF_ID, (int)space)
@@ -305,6 +371,9 @@ const soa_expr *soa_expr_adjoint(const soa_expr *a) {
 const soa_expr *soa_expr_inverse(const soa_expr *a) {
     return soai_unary(EXPR_INVERSE, 1, soai_hold(a));
 }
+const soa_expr *soa_expr_pseudoinverse(const soa_expr *a) {
+    return soai_unary(EXPR_PSEUDO, 1, soai_hold(a));
+}
 soa_space soa_expr_domain(const soa_expr *expr) {
     return expr ? (soa_space)expr->from : SOA_SPACE_COUNT;
 }
@@ -320,8 +389,10 @@ soa_causality soa_expr_causality(const soa_expr *e) {
     if (!e) return SOA_MIXED;
     /* From any tip to any other tip. */
     if (e->kind == EXPR_LEAF && e->leaf == LEAF_MATRIX) return SOA_MIXED;
+    /* A dense one in any of the other spaces. */
+    if (e->kind == EXPR_PSEUDO) return SOA_MIXED;
     if (e->kind == EXPR_LEAF)
-        return e->leaf == LEAF_VARIABLE ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
+        return soai_callers(e) ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
     soa_causality c = SOA_MEMORYLESS;
     for (int i = 0; i < e->count; ++i)
         c = both(c, soa_expr_causality(e->arg[i]));
@@ -338,15 +409,19 @@ soa_causality soa_expr_causality(const soa_expr *e) {
 /* --- inspection ------------------------------------------------------------------------------- */
 soa_status soa_expr_get_info(const soa_expr *e, soa_expr_info *info) {
     static const soa_expr_kind kinds[] = {
-        [EXPR_LEAF] = SOA_EXPR_LEAF,       [EXPR_SUM] = SOA_EXPR_SUM,
-        [EXPR_PRODUCT] = SOA_EXPR_PRODUCT, [EXPR_SCALE] = SOA_EXPR_SCALE,
-        [EXPR_ADJOINT] = SOA_EXPR_ADJOINT, [EXPR_INVERSE] = SOA_EXPR_INVERSE};
+        [EXPR_LEAF] = SOA_EXPR_LEAF,           [EXPR_SUM] = SOA_EXPR_SUM,
+        [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,     [EXPR_SCALE] = SOA_EXPR_SCALE,
+        [EXPR_ADJOINT] = SOA_EXPR_ADJOINT,     [EXPR_INVERSE] = SOA_EXPR_INVERSE,
+        [EXPR_PSEUDO] = SOA_EXPR_PSEUDOINVERSE};
     if (!e || !info) return SOA_E_ARGUMENT;
     *info = (soa_expr_info){
         .kind = kinds[e->kind], .count = e->count, .factor = e->kind == EXPR_SCALE ? e->factor : 1};
     if (e->kind != EXPR_LEAF) return SOA_OK;
+    info->blocks = e->leaf == LEAF_BLOCKS;
     info->name = soai_callers(e) ? e->name : soai_leaves[e->leaf].name;
     info->what = soai_callers(e) ? NULL : soai_leaves[e->leaf].what;
+    if (e->leaf == LEAF_AT) info->what = "keeps the numbers of one link";
+    if (e->leaf == LEAF_ZERO) info->what = "zero";
     info->definition = soai_callers(e) ? NULL : soai_leaves[e->leaf].definition;
     return SOA_OK;
 }
@@ -367,7 +442,11 @@ static void put(writer *w, const char *s) {
 static void print(const soa_expr *e, int level, writer *w) {
     char number[32];
     switch (e->kind) {
-    case EXPR_LEAF: put(w, soai_callers(e) ? e->name : soai_leaves[e->leaf].name); break;
+    case EXPR_LEAF:
+        if (e->leaf == LEAF_AT) put(w, "at(");
+        put(w, soai_callers(e) ? e->name : soai_leaves[e->leaf].name);
+        if (e->leaf == LEAF_AT) put(w, ")");
+        break;
     case EXPR_SUM:
         if (level > 0) put(w, "(");
         for (int i = 0; i < e->count; ++i) {
@@ -407,7 +486,8 @@ static void print(const soa_expr *e, int level, writer *w) {
         put(w, "'");
         break;
     case EXPR_INVERSE:
-        put(w, "inv(");
+    case EXPR_PSEUDO:
+        put(w, e->kind == EXPR_PSEUDO ? "pinv(" : "inv(");
         print(e->arg[0], 0, w);
         put(w, ")");
         break;

@@ -65,7 +65,25 @@ enum { ANY = SOA_SPACE_COUNT };
     X(VELOCITY, "V", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "phi' H' thd",                 \
       "link velocities")                                                                           \
     X(ALPHA, "alpha", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "phi' (H' thdd + a)",         \
-      "link accelerations")
+      "link accelerations")                                                                        \
+    X(COSTATE, "Delta", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                      \
+      "costate covariance, diagonal blocks of psi' H' inv(D) H psi, R87 (81), (82)")               \
+    X(ROOT, "sqrt(D)", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                     \
+      "D = sqrt(D) sqrt(D)', lower triangular for each joint, RJK91 section 6")                    \
+    X(ROOTINV, "inv(sqrt(D))", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,             \
+      "inverse of sqrt(D)")                                                                        \
+    X(PPLUS, "Pplus", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, "P - G H P",                 \
+      "articulated inertia inboard of the hinge, R87 (43)")                                        \
+    X(SMOOTHED, "Sigma", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, "P - P Delta P",          \
+      "smoothed covariance, R87 (65)")                                                             \
+    X(CENTRIPETAL, "wxv", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, NULL,                     \
+      "[0; omega x v] of each link: classical less spatial acceleration")                          \
+    X(CLASSICACC, "ac", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "a + Inc wxv",              \
+      "bias accelerations of RK88-I: classical")                                                   \
+    X(CLASSICFORCE, "bc", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "b - M wxv",              \
+      "bias forces of RK88-I: classical")                                                          \
+    X(CLASSICALPHA, "alphac", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "alpha + wxv",        \
+      "classical link accelerations, RK88-I (2.14)")
 
 enum {
 #define SOAI_LEAF_CODE_(code, name, from, to, causality, definition, what) LEAF_##code,
@@ -73,7 +91,10 @@ enum {
 #undef SOAI_LEAF_CODE_
         LEAF_COUNT,
     LEAF_VARIABLE = LEAF_COUNT, /* a vector of the caller */
-    LEAF_MATRIX                 /* an operator of the caller */
+    LEAF_MATRIX,                /* an operator of the caller */
+    LEAF_BLOCKS,                /* the same, one block for each body or joint */
+    LEAF_AT,                    /* keeps the numbers of one body, which it names */
+    LEAF_ZERO                   /* of any spaces; ANY until its neighbours fix them */
 };
 typedef struct soai_leaf {
     const char *name;
@@ -89,16 +110,19 @@ typedef enum expr_kind {
     EXPR_PRODUCT,
     EXPR_SCALE,
     EXPR_ADJOINT,
-    EXPR_INVERSE
+    EXPR_INVERSE,
+    EXPR_PSEUDO /* least-norm inverse */
 } expr_kind;
+/* Bytes of the name of a leaf, with its zero; a caller's own have at most MOST_OWN_NAME. */
+enum { MOST_LEAF_NAME = 64, MOST_OWN_NAME = 32 };
 struct soa_expr {
     int refs;
     expr_kind kind;
-    int leaf;      /* EXPR_LEAF: its code */
-    int from, to;  /* spaces; ANY only during parsing */
-    double factor; /* EXPR_SCALE */
-    char name[32]; /* of a variable or matrix */
-    int count;     /* number of arguments; sum and product: any number */
+    int leaf;                  /* EXPR_LEAF: its code */
+    int from, to;              /* spaces; ANY only during parsing */
+    double factor;             /* EXPR_SCALE */
+    char name[MOST_LEAF_NAME]; /* of a leaf that is not in the table */
+    int count;                 /* number of arguments; sum and product: any number */
     const soa_expr *arg[];
 };
 
@@ -114,9 +138,15 @@ const soa_expr *soai_hold(const soa_expr *e);
 /* These functions take ownership of their arguments, also on failure; NULL arguments give NULL.
  * Sums and products are flattened; double adjoints and scales of scales are removed. */
 const soa_expr *soai_leaf_new(int code, int space);
-/* 1 if name and spaces come from the caller and not from the table. */
+const soa_expr *soai_zero_new(int from, int to);
+/* at(name); NULL if the name is too long. */
+const soa_expr *soai_at_new(const char *name);
+/* 1 if name and spaces come from the expression and not from the table. */
 static inline int soai_callers(const soa_expr *e) {
     return e->leaf >= LEAF_COUNT;
+}
+static inline int soai_is_zero(const soa_expr *e) {
+    return e->kind == EXPR_LEAF && e->leaf == LEAF_ZERO;
 }
 const soa_expr *soai_nary(expr_kind kind, const soa_expr **args, int count);
 const soa_expr *soai_two(expr_kind kind, const soa_expr *a, const soa_expr *b);
@@ -127,6 +157,10 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to);
 const soa_expr *soai_expand(const soa_expr *e);
 /* 1 for a primitive leaf that equals its adjoint. */
 int soai_self_adjoint(int leaf);
+/* 1 for spaces that have numbers for each body or joint: joint, link, edge. */
+static inline int soai_has_blocks(int space) {
+    return space == SOA_SPACE_JOINT || space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
+}
 int soai_same(const soa_expr *a, const soa_expr *b);
 
 /* Cost of the plan for a vector, or for an operator applied to an unknown vector: sweeps, then

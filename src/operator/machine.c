@@ -27,6 +27,9 @@ void soa_machine_free(soa_machine *m) {
     free(m->f0);
     free(m->fext);
     free(m->composite);
+    free(m->costate);
+    free(m->root[0]);
+    free(m->root[1]);
     for (int i = 0; i < m->variable_count; ++i)
         free(m->variable[i].value);
     free(m);
@@ -50,6 +53,7 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
     soa_machine *m = soai_zeroed(1, sizeof *m);
     if (!m) return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     m->model = model;
+    m->rank = -1;
     const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1,
                  nt = (size_t)tip_count + 1;
     soa_status s = soa_work_create(model, &m->work);
@@ -155,25 +159,25 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     return SOA_OK;
 }
 
-/* Entry of a caller's vector or operator; created on first use with `room` numbers. NULL if the
- * table is full or memory is short. */
-static machine_variable *place_of(soa_machine *m, const char *name, soa_space from, soa_space space,
-                                  size_t room) {
+static int same_kind(const machine_variable *a, int space, int from, int leaf) {
+    return a->space == space && a->from == from && a->leaf == leaf;
+}
+double *soai_own_place(soa_machine *m, const char *name, const machine_variable *kind,
+                       size_t room) {
     machine_variable *v = m->variable;
     int i = 0;
     while (i < m->variable_count &&
-           (strcmp(v[i].name, name) || v[i].space != (int)space || v[i].from != (int)from))
+           (strcmp(v[i].name, name) || !same_kind(v + i, kind->space, kind->from, kind->leaf)))
         ++i;
     if (i == m->variable_count) {
         double *numbers = i < MOST_VARIABLES ? soai_zeroed(room + 1, sizeof *numbers) : NULL;
         if (!numbers) return NULL;
+        v[i] = *kind;
         strcpy(v[i].name, name);
-        v[i].space = (int)space;
-        v[i].from = (int)from;
         v[i].value = numbers;
         ++m->variable_count;
     }
-    return v + i;
+    return v[i].value;
 }
 soa_status soa_machine_set_vector(soa_machine *m, const char *name, soa_space space,
                                   const double *value) {
@@ -182,23 +186,25 @@ soa_status soa_machine_set_vector(soa_machine *m, const char *name, soa_space sp
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)m->size[space];
     if (!soai_all_finite(value, n)) return SOA_E_NOT_FINITE;
-    machine_variable *v = place_of(m, name, SOA_SPACE_ONE, space, soai_slot_size(m, (int)space));
-    if (!v) return SOA_E_MEMORY;
-    const int links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
-    memcpy(v->value + (links ? 6 : 0), value, n * sizeof *value);
+    const machine_variable own = {
+        .space = (int)space, .from = SOA_SPACE_ONE, .leaf = LEAF_VARIABLE};
+    double *to = soai_own_place(m, name, &own, soai_slot_size(m, (int)space));
+    if (!to) return SOA_E_MEMORY;
+    memcpy(to + soai_slot_start((int)space), value, n * sizeof *value);
     return SOA_OK;
 }
 soa_status soa_machine_set_matrix(soa_machine *m, const char *name, soa_space from, soa_space to,
                                   const double *matrix) {
     if (!m || !name || !matrix || strlen(name) >= sizeof m->variable[0].name ||
-        (from != SOA_SPACE_TIP && from != SOA_SPACE_BASE) ||
-        (to != SOA_SPACE_TIP && to != SOA_SPACE_BASE))
+        from <= SOA_SPACE_ONE || from >= SOA_SPACE_COUNT || to <= SOA_SPACE_ONE ||
+        to >= SOA_SPACE_COUNT)
         return SOA_E_ARGUMENT;
     const size_t n = (size_t)m->size[from] * (size_t)m->size[to];
     if (!soai_all_finite(matrix, n)) return SOA_E_NOT_FINITE;
-    machine_variable *v = place_of(m, name, from, to, n);
-    if (!v) return SOA_E_MEMORY;
-    memcpy(v->value, matrix, n * sizeof *matrix);
+    const machine_variable own = {.space = (int)to, .from = (int)from, .leaf = LEAF_MATRIX};
+    double *numbers = soai_own_place(m, name, &own, n);
+    if (!numbers) return SOA_E_MEMORY;
+    memcpy(numbers, matrix, n * sizeof *matrix);
     return SOA_OK;
 }
 
@@ -208,8 +214,12 @@ const char *soa_machine_failure(const soa_machine *m) {
 double soa_machine_condition(const soa_machine *m) {
     return m ? m->condition : 0;
 }
+int soa_machine_rank(const soa_machine *m) {
+    return m ? m->rank : -1;
+}
 void soai_run_begins(soa_machine *m) {
     m->condition = 1;
+    m->rank = -1;
     m->why[0] = 0;
 }
 soa_status soai_run_singular(soa_machine *m, const soa_expr *what, double condition) {
@@ -263,10 +273,10 @@ void soai_compose(soa_machine *m) { /* R87 (32), (33): r(i) = M(i) + sum phi r p
     m->composed = 1;
 }
 
-static const double *named(const soa_machine *m, const soa_expr *leaf) {
+const double *soai_own(const soa_machine *m, const soa_expr *leaf) {
     for (int i = 0; i < m->variable_count; ++i)
-        if (!strcmp(m->variable[i].name, leaf->name) && m->variable[i].space == leaf->to &&
-            m->variable[i].from == leaf->from)
+        if (!strcmp(m->variable[i].name, leaf->name) &&
+            same_kind(m->variable + i, leaf->to, leaf->from, leaf->leaf))
             return m->variable[i].value;
     return NULL;
 }
@@ -277,10 +287,10 @@ const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
     case LEAF_THDD: return m->thdd;
     case LEAF_TIPFORCE: return m->f0;
     case LEAF_BASEACC: return m->base;
-    case LEAF_VARIABLE: return named(m, leaf);
+    case LEAF_VARIABLE: return soai_own(m, leaf);
     default: return NULL;
     }
 }
 const double *soai_matrix(const soa_machine *m, const soa_expr *leaf) {
-    return leaf->leaf == LEAF_MATRIX ? named(m, leaf) : NULL;
+    return leaf->leaf == LEAF_MATRIX ? soai_own(m, leaf) : NULL;
 }

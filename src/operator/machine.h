@@ -9,6 +9,7 @@ enum { MOST_VARIABLES = 32 };
 typedef struct machine_variable {
     char name[32];
     int space, from; /* from: SOA_SPACE_ONE for a vector, else the operator's input space */
+    int leaf;        /* LEAF_VARIABLE, LEAF_MATRIX, LEAF_BLOCKS */
     double *value;
 } machine_variable;
 
@@ -25,7 +26,10 @@ struct soa_machine {
     double *composite; /* m, h, I of each body with everything outward; 10 (nb + 1) */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
+    double *costate;  /* Delta; made by the first plan that uses it */
+    double *root[2];  /* roots of D, and their inverses; the same */
     double condition; /* largest condition of the inverses in the last run */
+    int rank;         /* lowest rank of the pseudo-inverses in it; -1: none */
     char why[400];    /* why the last run failed; empty if the status says all */
 };
 
@@ -38,6 +42,10 @@ soa_status soai_run_hinge(soa_machine *m, int body);
 
 /* Number of doubles of a vector inside plans: link and edge vectors have a row for the world. */
 size_t soai_slot_size(const soa_machine *m, int space);
+/* Where its numbers begin: after the row of the world. */
+static inline size_t soai_slot_start(int space) {
+    return space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE ? 6 : 0;
+}
 /* Computes R, p unless valid. */
 void soai_pose(soa_machine *m);
 /* Computes P, D, U unless valid. SOA_E_HINGE_SINGULAR: the body is in soa_work_failed_body. */
@@ -48,5 +56,25 @@ void soai_compose(soa_machine *m);
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
 /* The numbers of a caller's operator, or NULL. */
 const double *soai_matrix(const soa_machine *m, const soa_expr *leaf);
+/* What the caller has set for a leaf, or NULL. */
+const double *soai_own(const soa_machine *m, const soa_expr *leaf);
+/* The numbers of the caller's vector or operator of that name and kind; made on first use with
+ * `room` numbers.  NULL if the table is full or memory is short. */
+double *soai_own_place(soa_machine *m, const char *name, const machine_variable *kind, size_t room);
+
+/* block_operators.c: operators with a block of 36 numbers for each body.  create makes room for one
+ * that is computed (0: no memory), compute fills it for this state. */
+int soai_blocks_create(soa_machine *m, const soa_expr *leaf);
+const double *soai_blocks(soa_machine *m, const soa_expr *leaf);
+soa_status soai_blocks_compute(soa_machine *m, const soa_expr *leaf);
+/* Number of the moving body whose link has that name; 0 and a message if there is none. */
+int soai_link_named(const soa_model *model, const char *name, char *message, size_t room);
+
+/* pseudo_inverse.c: y = pinv(A) x, A rows x columns.  Returns the rank, and the condition of what it
+ * inverted; -1: not finite.  room: soai_pseudo_room numbers. */
+#define SOAI_RANK_TOLERANCE 1e-10
+size_t soai_pseudo_room(int rows, int columns);
+int soai_pseudo_solve(int rows, int columns, const double *A, const double *x, double *y,
+                      double *room, double *condition);
 
 #endif

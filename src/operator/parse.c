@@ -1,6 +1,8 @@
 /* parse.c  parses text into an expression:
  *   sum = term {(+|-) term};  term = {number} factor {[*] factor};
- *   factor = primary {adjoint | inverse};  primary = name | inv(sum) | (sum)
+ *   factor = primary {adjoint | inverse};
+ *   primary = name | inv(sum) | pinv(sum) | sqrt(sum) | (sum) | at(link) | phi(link, link) |
+ *             psi(link, link);  0 alone is the zero operator
  * The adjoint is written ' or as in the papers: ^T, ^*, a raised T, or a star that touches the
  * factor before it and not the one after it (phi* H*). The inverse: inv(...), ^-1, or raised -1.
  * Every error is shown with a caret under its position. */
@@ -157,16 +159,26 @@ static const soa_expr *unknown(parser *p, const char *start, const char *word) {
     return fail(p, start, text);
 }
 static const soa_expr *of_caller(parser *p, const char *start, const soa_variable *v) {
-    const soa_expr *own = v->from == SOA_SPACE_ONE ? soa_expr_variable(v->name, v->space)
-                                                   : soa_expr_operator(v->name, v->from, v->space);
-    return own ? own : fail(p, start, "an own operator maps tip or base to tip or base");
+    const soa_expr *own = NULL;
+    if (!v->blocks)
+        own = v->from == SOA_SPACE_ONE ? soa_expr_variable(v->name, v->space)
+                                       : soa_expr_operator(v->name, v->from, v->space);
+    else if (v->from == v->space)
+        own = soa_expr_blocks(v->name, v->space);
+    if (own) return own;
+    return fail(p, start, "an operator with blocks maps joint, link or edge to itself");
 }
 static const soa_expr *name(parser *p) {
     char word[40];
     const char *start = p->at;
     read_word(p, word, sizeof word);
     if (p->at == start) return fail(p, start, "this letter is not known here");
-    const size_t length = (size_t)(p->at - start);
+    const size_t length = (size_t)(p->at - start),
+                 plus = strcmp(word, "P") ? 0 : begins(p->at, "⁺");
+    if (plus) {
+        p->at += plus;
+        return soai_leaf_new(LEAF_PPLUS, ANY);
+    }
     for (int i = 0; i < p->declared_count; ++i)
         if (!strcmp(word, p->names[i])) return of_caller(p, start, p->declared + i);
     for (int i = 0; i < p->variable_count; ++i) { /* as spelt here, or with Greek letters */
@@ -182,12 +194,101 @@ static const soa_expr *name(parser *p) {
     return e ? e : unknown(p, start, word);
 }
 
+/* --- blocks by the names of their links: at(i), phi(i, j), psi(i, j) -------------------------- */
+/* The name of a link up to a comma or parenthesis, which `end` must be; NULL if it is too long. */
+static const soa_expr *link_name(parser *p, char end) {
+    char word[MOST_LEAF_NAME];
+    size_t n = 0;
+    space(p);
+    const char *start = p->at;
+    while (*p->at && *p->at != ',' && *p->at != ')' && *p->at != '(') {
+        if (n + 1 < sizeof word) word[n] = *p->at;
+        ++n;
+        ++p->at;
+    }
+    while (n && (unsigned char)start[n - 1] <= ' ')
+        --n;
+    if (*p->at != end)
+        return fail(p, p->at,
+                    end == ',' ? "expected a comma and a second link here"
+                               : "expected ')' after the name of a link");
+    if (!n) return fail(p, start, "the name of a link is wanted here");
+    if (n >= sizeof word) return fail(p, start, "names of links have at most 63 bytes here");
+    word[n] = 0;
+    ++p->at;
+    return soai_at_new(word);
+}
+/* Length of a name in front of `(i, j)`: a comma at this depth tells a block from a product. */
+static int names_block(const char *at, const char *word) {
+    const size_t n = strlen(word);
+    int depth = 0;
+    if (strncmp(at, word, n) || at[n] != '(') return 0;
+    for (const char *c = at + n; *c; ++c) {
+        depth += *c == '(';
+        depth -= *c == ')';
+        if (depth == 1 && *c == ',') return (int)n;
+        if (depth == 0) return 0;
+    }
+    return 0;
+}
+/* at(i), phi(i, j) or psi(i, j), if that is next; *is tells. */
+static const soa_expr *block(parser *p, int *is) {
+    static const struct {
+        const char *text;
+        int leaf;
+    } names[] = {
+        {"phi", LEAF_PHI}, {"psi", LEAF_PSI}, {"\xcf\x86", LEAF_PHI}, {"\xcf\x88", LEAF_PSI}};
+    *is = 0;
+    if (!strncmp(p->at, "at(", 3)) {
+        *is = 1;
+        p->at += 3;
+        return link_name(p, ')');
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const int n = names_block(p->at, names[i].text);
+        if (!n) continue;
+        *is = 1;
+        p->at += n + 1;
+        const soa_expr *row = link_name(p, ',');
+        const soa_expr *column = row ? link_name(p, ')') : NULL;
+        const soa_expr *args[3] = {row, soai_leaf_new(names[i].leaf, ANY), column};
+        return soai_nary(EXPR_PRODUCT, args, 3);
+    }
+    return NULL;
+}
+
+/* inv, pinv and sqrt of a sum in parentheses */
+static const struct {
+    const char *text;
+    expr_kind kind;
+} functions[] = {{"inv", EXPR_INVERSE}, {"pinv", EXPR_PSEUDO}, {"sqrt", EXPR_LEAF}};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+static int function_at(const char *at) {
+    for (int i = 0; i < FUNCTIONS; ++i) {
+        const size_t n = strlen(functions[i].text);
+        if (!strncmp(at, functions[i].text, n) && !isalnum((unsigned char)at[n]) && at[n] != '_')
+            return i;
+    }
+    return -1;
+}
+/* The function of e, which it takes. */
+static const soa_expr *applied(parser *p, const char *start, int function, const soa_expr *e) {
+    if (functions[function].kind == EXPR_INVERSE) return inverse_of(p, start, e);
+    if (functions[function].kind == EXPR_PSEUDO) return soai_unary(EXPR_PSEUDO, 1, e);
+    const int known = e->kind == EXPR_LEAF && e->leaf == LEAF_DIAG;
+    soa_expr_free(e);
+    return known ? soai_leaf_new(LEAF_ROOT, ANY)
+                 : fail(p, start, "only D has a root here: sqrt(D), inv(sqrt(D))");
+}
+
 static const soa_expr *primary(parser *p) {
     const char *start = p->at;
-    const int inverse =
-        !strncmp(p->at, "inv", 3) && !isalnum((unsigned char)p->at[3]) && p->at[3] != '_';
-    if (inverse) {
-        p->at += 3;
+    int is_block;
+    const soa_expr *link = block(p, &is_block);
+    if (is_block) return link;
+    const int function = function_at(p->at);
+    if (function >= 0) {
+        p->at += strlen(functions[function].text);
         space(p);
     }
     if (*p->at == '(') {
@@ -204,10 +305,15 @@ static const soa_expr *primary(parser *p) {
         }
         ++p->at;
         --p->depth;
-        if (!inverse) return e;
-        return inverse_of(p, start, e);
+        if (function < 0) return e;
+        return applied(p, start, function, e);
     }
-    if (inverse) return fail(p, p->at, "inv needs its argument in parentheses: inv(D)");
+    if (function >= 0) {
+        char text[80];
+        snprintf(text, sizeof text, "%s needs its argument in parentheses: %s(D)",
+                 functions[function].text, functions[function].text);
+        return fail(p, p->at, text);
+    }
     if (!primary_follows(p))
         return fail(p, p->at,
                     *p->at ? "expected an operator, a vector, '(' or inv( here"
@@ -311,6 +417,8 @@ static const soa_expr *term(parser *p, double sign) {
             p->at = end;
             space(p);
             if (*p->at == '*') ++p->at;
+            if (!product && scale == 0 && !primary_follows(p) && !isdigit((unsigned char)*p->at))
+                return soai_zero_new(ANY, ANY);
             if (!product || primary_follows(p)) continue;
             break;
         }
@@ -368,7 +476,7 @@ static const char *misplaced(char letter) {
     return "this does not belong here";
 }
 
-/* --- declarations: x: joint, A: tip>base; ----------------------------------------------------- */
+/* --- declarations: x: joint, A: tip>base, r: link>link blocks; ----------------------------------------------------- */
 static soa_space read_space(parser *p) {
     space(p);
     for (int i = SOA_SPACE_JOINT; i < SOA_SPACE_COUNT; ++i) {
@@ -400,6 +508,10 @@ static int declare(parser *p) {
         p->at += arrow;
         v->from = v->space;
         v->space = read_space(p);
+        const size_t blocks = begins(p->at, "blocks");
+        v->blocks = blocks != 0;
+        p->at += blocks;
+        space(p);
     }
     ++p->declared_count;
     return !p->failed;
@@ -439,7 +551,7 @@ static const soa_expr *side(parser *p, const char *end) {
 static const soa_expr *open_space(const soa_expr *e, const char *text, char *message, size_t room) {
     parser p = {.text = text, .at = text, .message = message, .room = room};
     soa_expr_free(e);
-    return fail(&p, text, "the space of I is not fixed by anything beside it");
+    return fail(&p, text, "the space of I or 0 is not fixed by anything beside it");
 }
 static soa_status no_memory(char *message, size_t room) {
     if (room) snprintf(message, room, "out of memory");
@@ -517,7 +629,7 @@ soa_status soa_expr_parse_equation(const char *text, const soa_variable *variabl
         soa_expr_free(b);
         return no_memory(message, room);
     }
-    if (a->from == ANY || b->from == ANY) {
+    if (a->from == ANY || b->from == ANY || a->to == ANY || b->to == ANY) {
         soa_expr_free(b);
         open_space(a, text, message, room);
         return SOA_E_FORMAT;

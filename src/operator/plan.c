@@ -20,10 +20,16 @@ static const struct {
         {0},
     {0},
     {0},
+    {0},
     {0}};
 static int uses_P(int code) {
     return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P ||
            code == OP_D || code == OP_DINV;
+}
+/* Delta and the roots of D need P, D and G. */
+static int block_uses_P(const value *v) {
+    return v->leaf && (v->leaf->leaf == LEAF_COSTATE || v->leaf->leaf == LEAF_ROOT ||
+                       v->leaf->leaf == LEAF_ROOTINV);
 }
 static int recursion(int code) {
     return code == OP_PHI || code == OP_PHI_T || code == OP_PSI || code == OP_PSI_T;
@@ -47,6 +53,11 @@ static int value_of(builder *b, value v) {
     return b->count++;
 }
 static int apply(builder *b, const soa_expr *e, int turned, int x);
+/* A sum or multiple needs a vector; -1 is the number one (an identity applied to it). */
+static int is_vector(builder *b, int x) {
+    if (x == -1 && !b->why) b->why = "it adds or scales numbers, not vectors";
+    return x == -1 ? -2 : x;
+}
 
 /* A vector that is data of the machine. */
 static int input(builder *b, int leaf) {
@@ -56,6 +67,71 @@ static int input(builder *b, int leaf) {
           : -2;
     soa_expr_free(e);
     return i;
+}
+/* Zero, a caller's operator, one with a block for each body, or at(link). */
+static int apply_blocks(builder *b, const soa_expr *e, int turned, int x) {
+    value v = {.space = turned ? e->from : e->to, .a = x, .b = -1, .leaf = e};
+    if (x < 0 && e->from != SOA_SPACE_ONE) return is_vector(b, x);
+    switch (e->leaf) {
+    case LEAF_ZERO: {
+        const soa_expr *zero = soai_zero_new(SOA_SPACE_ONE, v.space);
+        const int i =
+            zero ? value_of(
+                       b,
+                       (value){.code = OP_INPUT, .space = v.space, .a = -1, .b = -1, .leaf = zero})
+                 : -2;
+        soa_expr_free(zero);
+        return i;
+    }
+    case LEAF_VARIABLE:
+        v.code = OP_INPUT;
+        v.a = -1;
+        if (!turned) return value_of(b, v);
+        b->why = "it multiplies by the adjoint of a vector";
+        b->what = soai_hold(e);
+        return -2;
+    case LEAF_MATRIX:
+        v.code = OP_MATRIX;
+        v.b = turned;
+        return value_of(b, v);
+    case LEAF_AT: v.code = OP_AT; return value_of(b, v);
+    default:
+        if (v.space == SOA_SPACE_JOINT)
+            v.code = turned ? OP_HINGES_T : OP_HINGES;
+        else
+            v.code = turned && e->leaf != LEAF_COSTATE ? OP_BLOCKS_T : OP_BLOCKS;
+        return value_of(b, v);
+    }
+}
+/* pinv(e) x.  Between small spaces by singular values; else through the small one:
+ * pinv(A) = A' pinv(A A') = pinv(A' A) A'. */
+static int dense_space(int space) {
+    return !soai_has_blocks(space) && space != SOA_SPACE_ONE;
+}
+static int apply_pseudo(builder *b, const soa_expr *e, int turned, int x) {
+    const soa_expr *a = e->arg[0];
+    const int from = dense_space(a->from), to = dense_space(a->to);
+    if (from && to)
+        return value_of(b, (value){.code = OP_PSEUDO,
+                                   .space = turned ? a->to : a->from,
+                                   .a = is_vector(b, x),
+                                   .b = turned,
+                                   .leaf = a});
+    if (!from && !to) {
+        b->why = "no O(n) form is known for this inverse of least norm";
+        b->what = soai_hold(e);
+        return -2;
+    }
+    const soa_expr *adjoint = soai_unary(EXPR_ADJOINT, 1, soai_hold(a));
+    const soa_expr *square = to ? soai_two(EXPR_PRODUCT, soai_hold(a), soai_hold(adjoint))
+                                : soai_two(EXPR_PRODUCT, soai_hold(adjoint), soai_hold(a));
+    const soa_expr *inside = soai_unary(EXPR_PSEUDO, 1, square);
+    const soa_expr *whole = to ? soai_two(EXPR_PRODUCT, soai_hold(adjoint), inside)
+                               : soai_two(EXPR_PRODUCT, inside, soai_hold(adjoint));
+    const int y = whole ? apply(b, whole, turned, x) : -2;
+    soa_expr_free(whole);
+    soa_expr_free(adjoint);
+    return y;
 }
 static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     static const int codes[LEAF_COUNT][2] = {[LEAF_PHI] = {OP_PHI, OP_PHI_T},
@@ -73,19 +149,16 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
                                              [LEAF_TIPS] = {OP_B, OP_B_T},
                                              [LEAF_INJECT] = {OP_E, OP_E_T}};
     if (e->leaf == LEAF_ID) return x;
-    if (e->leaf == LEAF_MATRIX)
-        return value_of(b, (value){.code = OP_MATRIX,
-                                   .space = turned ? e->from : e->to,
-                                   .a = x,
-                                   .b = turned,
-                                   .leaf = e});
+    if (e->leaf >= LEAF_MATRIX || e->leaf == LEAF_COSTATE || e->leaf == LEAF_ROOT ||
+        e->leaf == LEAF_ROOTINV)
+        return apply_blocks(b, e, turned, x);
     if (e->from == SOA_SPACE_ONE) {
         if (turned) {
             b->why = "it multiplies by the adjoint of a vector";
             b->what = soai_hold(e);
             return -2;
         }
-        if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE)
+        if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE && e->leaf != LEAF_CENTRIPETAL)
             return value_of(b,
                             (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
         const int velocity = value_of(b, (value){.code = OP_PHI_T,
@@ -95,9 +168,12 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
                                                                           .space = SOA_SPACE_LINK,
                                                                           .a = input(b, LEAF_THD),
                                                                           .b = -1})});
-        if (e->leaf == LEAF_BIASFORCE)
-            return value_of(
-                b, (value){.code = OP_FORCE, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
+        if (e->leaf != LEAF_BIASACC)
+            return value_of(b,
+                            (value){.code = e->leaf == LEAF_BIASFORCE ? OP_FORCE : OP_CENTRIPETAL,
+                                    .space = SOA_SPACE_LINK,
+                                    .a = velocity,
+                                    .b = -1});
         const int bias =
             value_of(b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
         return value_of(b, (value){.code = OP_SUM,
@@ -114,17 +190,13 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
         b, (value){
                .code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
-/* A sum or multiple needs a vector; -1 is the number one (an identity applied to it). */
-static int is_vector(builder *b, int x) {
-    if (x == -1 && !b->why) b->why = "it adds or scales numbers, not vectors";
-    return x == -1 ? -2 : x;
-}
 /* The value of e (or e') times value x; x is -1 if e is a vector. */
 static int apply(builder *b, const soa_expr *e, int turned, int x) {
     if (b->why || x == -2 || !e) return -2;
     switch (e->kind) {
     case EXPR_LEAF: return apply_leaf(b, e, turned, x);
     case EXPR_ADJOINT: return apply(b, e->arg[0], !turned, x);
+    case EXPR_PSEUDO: return apply_pseudo(b, e, turned, x);
     case EXPR_SCALE: {
         const int y = is_vector(b, apply(b, e->arg[0], turned, x));
         return value_of(b, (value){.code = OP_SUM,
@@ -171,7 +243,7 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
         int y = -2;
         if (wide) {
             y = apply(b, wide, turned, x);
-        } else if (e->to == SOA_SPACE_TIP || e->to == SOA_SPACE_BASE) {
+        } else if (dense_space(e->to)) {
             y = value_of(
                 b,
                 (value){.code = OP_SOLVE, .space = e->to, .a = x, .b = turned, .leaf = e->arg[0]});
@@ -190,7 +262,7 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
  * Returns their number. Dense operations run after the sweep of their level, one by one; those on
  * inputs alone run before the first sweep, at level -1. */
 static int dense_op(int code) {
-    return code == OP_SOLVE || code == OP_MATRIX;
+    return code == OP_SOLVE || code == OP_MATRIX || code == OP_PSEUDO;
 }
 static int level_all(builder *b, int first) {
     int most = -1;
@@ -273,6 +345,9 @@ void soa_plan_free(soa_plan *p) {
         free(p->solves[i].room);
     }
     free(p->solves);
+    for (int i = 0; i < p->block_count; ++i)
+        soa_expr_free(p->blocks[i]);
+    free(p->blocks);
     free(p->ops);
     free(p->start);
     free(p->memory);
@@ -286,7 +361,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
 /* The part of e that is inverted and becomes `wide` after definitions are expanded; NULL if there
  * is none. */
 static const soa_expr *as_written(const soa_expr *e, const soa_expr *wide) {
-    if (e->kind == EXPR_INVERSE) {
+    if (e->kind == EXPR_INVERSE || e->kind == EXPR_PSEUDO) {
         const soa_expr *x = soai_expand(e->arg[0]);
         const int same = x && soai_same(x, wide);
         soa_expr_free(x);
@@ -363,15 +438,43 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
     return s;
 }
 
+/* A vector that is read in place. */
+static int is_data(const value *v) {
+    return v->code == OP_INPUT && v->leaf && !soai_is_zero(v->leaf);
+}
+static int block_op(int code) {
+    return code == OP_BLOCKS || code == OP_BLOCKS_T || code == OP_HINGES || code == OP_HINGES_T;
+}
+static double link_of(const soa_machine *m, const soa_expr *leaf) {
+    return soai_link_named(m->model, leaf->name, NULL, 0);
+}
+/* Notes what a value needs that has blocks, or names a link. */
+static soa_status find_blocks(soa_plan *p, const value *v, char *message, size_t room) {
+    soa_machine *m = p->machine;
+    if (v->code == OP_AT)
+        return soai_link_named(m->model, v->leaf->name, message, room) ? SOA_OK : SOA_E_NAME;
+    if (!block_op(v->code)) return SOA_OK;
+    if (!soai_blocks_create(m, v->leaf)) return SOA_E_MEMORY;
+    if (!soai_blocks(m, v->leaf)) {
+        if (room) snprintf(message, room, "the operator '%s' has no value", v->leaf->name);
+        return SOA_E_NAME;
+    }
+    for (int i = 0; i < p->block_count; ++i)
+        if (soai_same(p->blocks[i], v->leaf)) return SOA_OK;
+    p->blocks[p->block_count++] = soai_hold(v->leaf);
+    return SOA_OK;
+}
 static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
     soa_machine *m = p->machine;
     builder *b = p->values;
     p->sweeps = sweeps_of(b, &p->first);
+    p->blocks = soai_zeroed((size_t)b->count + 1, sizeof *p->blocks);
+    if (!p->blocks) return SOA_E_MEMORY;
     size_t total = 0;
     int solves = 0;
     for (int i = 0; i < b->count; ++i) {
         const value *v = b->v + i;
-        if (v->code == OP_INPUT && v->leaf && !soai_vector(m, v->leaf)) {
+        if (is_data(v) && !soai_vector(m, v->leaf)) {
             if (room) snprintf(message, room, "the vector '%s' has no value", v->leaf->name);
             return SOA_E_NAME;
         }
@@ -379,9 +482,11 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
             if (room) snprintf(message, room, "the operator '%s' has no value", v->leaf->name);
             return SOA_E_NAME;
         }
+        const soa_status named = find_blocks(p, v, message, room);
+        if (named) return named;
         total += soai_slot_size(m, v->space);
         p->recursions += recursion(v->code);
-        p->articulates |= uses_P(v->code);
+        p->articulates |= uses_P(v->code) || block_uses_P(v);
         solves += dense_op(v->code);
     }
     p->memory = soai_zeroed(total + 1, sizeof(double));
@@ -393,13 +498,13 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
     double *at = p->memory;
     for (int i = 0; i < b->count; ++i) {
         const value *v = b->v + i;
-        if (v->code == OP_INPUT && v->leaf) { /* read in place from the machine's data */
+        if (is_data(v)) { /* read in place from the machine's data */
             p->slot[i] = (double *)(uintptr_t)soai_vector(m, v->leaf);
             continue;
         }
         p->slot[i] = at;
         at += soai_slot_size(m, v->space);
-        if (v->code == OP_INPUT) p->input = p->slot[i];
+        if (v->code == OP_INPUT && !v->leaf) p->input = p->slot[i];
     }
     int n = 0;
     for (int level = -1; level < p->sweeps; ++level) {
@@ -410,11 +515,13 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
             if (dense_op(v->code)) {
                 solve *s = p->solves + p->solve_count++;
                 s->level = level;
+                s->value = i;
                 s->turned = v->b;
-                s->in = p->slot[v->a];
-                s->out = p->slot[i];
+                s->in = p->slot[v->a] + soai_slot_start(b->v[v->a].space);
+                s->out = p->slot[i] + soai_slot_start(v->space);
                 s->rows = m->size[v->leaf->to];
                 s->columns = m->size[v->leaf->from];
+                s->pseudo = v->code == OP_PSEUDO;
                 if (v->code == OP_MATRIX) {
                     s->given = soai_matrix(m, v->leaf);
                     continue;
@@ -422,7 +529,9 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
                 const soa_expr *written = as_written(expr, v->leaf);
                 s->written = soai_hold(written ? written : v->leaf);
                 s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
-                s->room = soai_zeroed(2 * (size_t)s->rows + 1, sizeof(double));
+                s->room = soai_zeroed(s->pseudo ? soai_pseudo_room(s->rows, s->columns) + 1
+                                                : 2 * (size_t)s->rows + 1,
+                                      sizeof(double));
                 const soa_status st = s->matrix && s->room
                                           ? plan_any(m, v->leaf, &s->plan, message, room)
                                           : SOA_E_MEMORY;
@@ -430,9 +539,10 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
                 continue;
             }
             const double *second = v->b >= 0 ? p->slot[v->b] : NULL;
+            if (block_op(v->code)) second = soai_blocks(m, v->leaf);
             p->ops[n++] = (soai_op){.code = v->code,
                                     .space = v->space,
-                                    .x = v->x,
+                                    .x = v->code == OP_AT ? link_of(m, v->leaf) : v->x,
                                     .y = v->y,
                                     .out = p->slot[i],
                                     .a = v->a >= 0 ? p->slot[v->a] : NULL,
@@ -454,22 +564,34 @@ static void run_matrix(const solve *s) {
             s->out[r] += s->given[s->turned ? rows * c + r : columns * r + c] * s->in[c];
     }
 }
+static soa_status run_pseudo(soa_machine *m, const solve *s) {
+    double condition;
+    const int rows = s->turned ? s->columns : s->rows;
+    const int columns = s->turned ? s->rows : s->columns;
+    const int rank =
+        soai_pseudo_solve(rows, columns, s->matrix, s->in, s->out, s->room, &condition);
+    if (rank < 0) return soai_run_singular(m, s->written, condition);
+    if (m->rank < 0 || rank < m->rank) m->rank = rank;
+    if (condition > m->condition) m->condition = condition;
+    return SOA_OK;
+}
 static soa_status run_solve(soa_machine *m, const solve *s) {
     const int n = s->rows;
     if (s->given) {
         run_matrix(s);
         return SOA_OK;
     }
-    memcpy(s->out, s->in, (size_t)n * sizeof(double));
-    for (int c = 0; c < n; ++c) {
-        memset(s->plan->input, 0, (size_t)n * sizeof(double));
+    for (int c = 0; c < s->columns; ++c) {
+        memset(s->plan->input, 0, (size_t)s->columns * sizeof(double));
         s->plan->input[c] = 1;
         const soa_status st = run_all(s->plan);
         if (st) return st;
         const double *y = s->plan->slot[s->plan->last];
         for (int r = 0; r < n; ++r)
-            s->matrix[s->turned ? n * c + r : n * r + c] = y[r];
+            s->matrix[s->turned ? n * c + r : s->columns * r + c] = y[r];
     }
+    if (s->pseudo) return run_pseudo(m, s);
+    memcpy(s->out, s->in, (size_t)n * sizeof(double));
     const double condition = soai_solve_measured(n, s->matrix, s->out, s->room);
     if (!(condition <= SOAI_MOST_CONDITION)) return soai_run_singular(m, s->written, condition);
     if (condition > m->condition) m->condition = condition;
@@ -501,6 +623,10 @@ static soa_status run_all(soa_plan *p) {
         if (s) return s;
     }
     if (p->composes) soai_compose(m);
+    for (int i = 0; i < p->block_count; ++i) {
+        const soa_status s = soai_blocks_compute(m, p->blocks[i]);
+        if (s) return s;
+    }
     for (int level = -1; level < p->sweeps; ++level) {
         const soai_op *ops = p->ops + (level < 0 ? 0 : p->start[level]);
         const int count = level < 0 ? 0 : p->start[level + 1] - p->start[level];
@@ -545,27 +671,50 @@ int soa_plan_recursion_count(const soa_plan *p) {
 /* --- explaining ------------------------------------------------------------------------------- */
 static const char *input_name(const soa_expr *leaf) {
     if (!leaf) return "x";
-    return leaf->leaf == LEAF_VARIABLE ? leaf->name : soai_leaves[leaf->leaf].name;
+    return soai_callers(leaf) ? leaf->name : soai_leaves[leaf->leaf].name;
 }
 static void value_name(const builder *b, int i, char name[32]) {
     if (i < 0)
         snprintf(name, 32, "0");
     else if (b->v[i].code == OP_INPUT)
-        snprintf(name, 32, "%s", input_name(b->v[i].leaf));
+        snprintf(name, 32, "%.31s", input_name(b->v[i].leaf));
     else
         snprintf(name, 32, "%s%d",
                  (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
 }
 /* The line of one value: left and right of the equals sign. */
 static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
-    static const char *const factors[] = {
-        [OP_PHI] = "phi",     [OP_PSI] = "psi",    [OP_PHI_T] = "phi'",  [OP_PSI_T] = "psi'",
-        [OP_SHIFT] = "S",     [OP_SHIFT_T] = "S'", [OP_X] = "Delta_phi", [OP_X_T] = "Delta_phi'",
-        [OP_H] = "H",         [OP_H_T] = "H'",     [OP_G] = "G",         [OP_G_T] = "G'",
-        [OP_P] = "P",         [OP_M] = "M",        [OP_MC] = "Mc",       [OP_D] = "D",
-        [OP_DINV] = "inv(D)", [OP_JR] = "Jr",      [OP_B] = "B",         [OP_B_T] = "B'",
-        [OP_E] = "E",         [OP_E_T] = "E'",     [OP_BIAS] = "a",      [OP_FORCE] = "b",
-        [OP_SUM] = "+",       [OP_SOLVE] = "inv",  [OP_MATRIX] = "",     [OP_INPUT] = ""};
+    static const char *const factors[] = {[OP_PHI] = "phi",
+                                          [OP_PSI] = "psi",
+                                          [OP_PHI_T] = "phi'",
+                                          [OP_PSI_T] = "psi'",
+                                          [OP_SHIFT] = "S",
+                                          [OP_SHIFT_T] = "S'",
+                                          [OP_X] = "Delta_phi",
+                                          [OP_X_T] = "Delta_phi'",
+                                          [OP_H] = "H",
+                                          [OP_H_T] = "H'",
+                                          [OP_G] = "G",
+                                          [OP_G_T] = "G'",
+                                          [OP_P] = "P",
+                                          [OP_M] = "M",
+                                          [OP_MC] = "Mc",
+                                          [OP_D] = "D",
+                                          [OP_DINV] = "inv(D)",
+                                          [OP_JR] = "Jr",
+                                          [OP_B] = "B",
+                                          [OP_B_T] = "B'",
+                                          [OP_E] = "E",
+                                          [OP_E_T] = "E'",
+                                          [OP_BIAS] = "a",
+                                          [OP_FORCE] = "b",
+                                          [OP_SUM] = "+",
+                                          [OP_SOLVE] = "inv",
+                                          [OP_MATRIX] = "",
+                                          [OP_PSEUDO] = "pinv",
+                                          [OP_AT] = "at",
+                                          [OP_INPUT] = "",
+                                          [OP_CENTRIPETAL] = "wxv"};
     const builder *b = p->values;
     const value *v = b->v + i;
     char out[32], x[32], y[32];
@@ -573,7 +722,8 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     value_name(b, v->a, x);
     value_name(b, v->b, y);
     t->space = (soa_space)v->space;
-    t->factor = v->code == OP_MATRIX ? v->leaf->name : factors[v->code];
+    t->factor = factors[v->code];
+    if (v->code == OP_MATRIX || block_op(v->code)) t->factor = input_name(v->leaf);
     if (op_row[v->code].way > 0) {
         t->runs = SOA_CAUSAL;
     } else if (op_row[v->code].way < 0) {
@@ -609,6 +759,13 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
         SAY("%s%s %s, a matrix %s", v->leaf->name, v->b ? "'" : "", x,
             runs ? "after the sweep" : "between sweeps");
         break;
+    case OP_PSEUDO:
+        SAY("pinv(.) %s, by singular values %s", x, runs ? "after the sweep" : "between sweeps");
+        break;
+    case OP_BLOCKS_T:
+    case OP_HINGES_T: SAY("%s'(k) %s(k)", t->factor, x); break;
+    case OP_AT: SAY("%s(k)          for k = %s, else 0", x, v->leaf->name); break;
+    case OP_CENTRIPETAL: SAY("[0; omega x v] of %s(k)", x); break;
     case OP_SUM:
         if (v->x == 1)
             SAY("%s(k)", x);
@@ -625,6 +782,12 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     }
 #undef SAY
 }
+static int computes(const soa_plan *p, int leaf) {
+    int found = 0;
+    for (int i = 0; i < p->block_count; ++i)
+        found |= p->blocks[i]->leaf == leaf;
+    return found;
+}
 void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
     static const soa_plan_step inertias[] = {
         {-2, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "P", "P(k)",
@@ -636,9 +799,23 @@ void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
          "phi(p,k) (I - G(k) H(k))"},
         {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "Mc", "Mc(k)",
          "M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M"}};
+    static const soa_plan_step costate = {
+        -3,
+        SOA_ANTICAUSAL,
+        SOA_ANTICAUSAL,
+        SOA_SPACE_LINK,
+        1,
+        "Delta",
+        "Delta(k)",
+        "psi'(p,k) Delta(p) psi(p,k) + H'(k) inv(D(k)) H(k)      at the base: 0"};
+    static const soa_plan_step root = {
+        -3, SOA_MEMORYLESS, SOA_MEMORYLESS, SOA_SPACE_JOINT,
+        0,  "sqrt(D)",      "sqrt(D)(k)",   "lower triangle of D(k) = sqrt(D)(k) sqrt(D)'(k)"};
     if (!p || !fn) return;
     for (size_t i = 0; i < sizeof inertias / sizeof *inertias; ++i)
         if (inertias[i].sweep == -2 ? p->articulates : p->composes) fn(user, inertias + i);
+    if (computes(p, LEAF_COSTATE)) fn(user, &costate);
+    if (computes(p, LEAF_ROOT) || computes(p, LEAF_ROOTINV)) fn(user, &root);
     for (int level = -1; level < p->sweeps; ++level) {
         const int inward = (level % 2 == 0 ? p->first : -p->first) > 0,
                   runs = level >= 0 && p->start[level] != p->start[level + 1];

@@ -18,14 +18,17 @@ typedef struct builder {
     const soa_expr *what; /* where it failed */
 } builder;
 
-/* inv(E) x in tip or base space, with E formed by runs of its own plan; or a caller's matrix */
+/* inv(E) x or pinv(E) x in small spaces, with E formed by runs of its own plan; or a caller's matrix
+ */
 typedef struct solve {
     soa_plan *plan;
+    int pseudo;
     double *matrix, *out;
     const double *given, *in; /* given: the caller's, rows x columns */
     const soa_expr *written;  /* the inverted expression as the plan's expression has it */
     double *room;
     int level, turned, rows, columns;
+    int value; /* the value that it computes */
 } solve;
 struct soa_plan {
     soa_machine *machine;
@@ -37,6 +40,8 @@ struct soa_plan {
     double *input; /* slot of the unknown vector if the expression is an operator */
     solve *solves;
     int solve_count;
+    const soa_expr **blocks; /* leaves of OP_BLOCKS and OP_HINGES, computed before a run */
+    int block_count;
     /* Forward dynamics as one filter and one smoother: 1 without tip forces, 2 with them. */
     int fused;
     double *forces; /* used if fused: 6 per body */

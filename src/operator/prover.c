@@ -164,6 +164,7 @@ static poly words_of_leaf(struct scope *scope, const soa_expr *e, int ideal) {
     poly p = {.from = e->from, .to = e->to};
     if (e->leaf == LEAF_RIGID && ideal) return of_text("P - E_phi P E_phi' + K D K'", 1);
     if (e->leaf == LEAF_ROTOR && ideal) return p;
+    if (e->leaf == LEAF_ZERO) return p;
     if (soai_callers(e)) return own_word(scope, e, ideal);
     term t = {.c = 1, .n = e->leaf == LEAF_ID ? 0 : 1, .w = {(unsigned char)(2 * e->leaf)}};
     poly_add(&p, &t);
@@ -214,6 +215,8 @@ static poly words_of(struct scope *scope, const soa_expr *e, int ideal) {
         poly_free(&q);
     } else if (e->kind == EXPR_INVERSE) {
         p = words_of_inverse(scope, e, ideal);
+    } else if (e->kind != EXPR_PRODUCT) {
+        p = own_word(scope, e, ideal);
     } else {
         p = words_of_product(scope, e, ideal);
     }
@@ -481,6 +484,7 @@ static poly new_letter(scope *s, const soa_expr *e, poly *x) {
     s->own.e[i] = soai_hold(e);
     s->inverted[i] = *x;
     ++s->own.count;
+    s->own.self_adjoint[i] = (char)(e->kind == EXPR_LEAF && e->leaf == LEAF_AT);
     if (e->kind == EXPR_INVERSE) {
         poly turned = poly_adjoint(x);
         reduce(&s->rules, &turned, -1);

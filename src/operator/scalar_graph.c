@@ -182,6 +182,11 @@ node soai_cosine(soa_scalar_graph *g, node x) {
     return soai_make(g, COSINE, g->r[x].op == NEGATE ? g->r[x].a : x, 0, 0);
 }
 
+node soai_square_root(soa_scalar_graph *g, node x) {
+    if (g->r[x].op == CONSTANT && !g->r[x].a) return soai_constant(g, sqrt(g->r[x].value));
+    return soai_make(g, SQUARE_ROOT, x, 0, 0);
+}
+
 /* --- the graph of an expression --------------------------------------------------------------- */
 void soa_scalar_graph_free(soa_scalar_graph *g) {
     if (!g) return;
@@ -190,6 +195,8 @@ void soa_scalar_graph_free(soa_scalar_graph *g) {
     free(g->body_of);
     free(g->out);
     free(g->needed);
+    for (int i = 0; i < g->own_count; ++i)
+        soa_expr_free(g->own[i]);
     free(g);
 }
 static soa_status refuse(char *message, size_t room, const char *why) {
@@ -264,7 +271,8 @@ soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr,
         if (!soai_graph_fill(g, plan, o.by_matrix, g->out))
             s = refuse(
                 message, room,
-                "this plan has no scalar form: it solves in tip space, or uses vectors of vars");
+                "this plan has no scalar form: it takes an inverse of least norm, or numbers of "
+                "the caller in link or edge space to world axes");
         else if (g->singular)
             s = SOA_E_HINGE_SINGULAR;
         else if (g->failed || !mark(g))
@@ -304,6 +312,7 @@ soa_status soa_scalar_graph_operations(const soa_scalar_graph *g, int body, int 
         count->multiplications += r->op == MULTIPLY;
         count->divisions += r->op == DIVIDE;
         count->sines += r->op == SINE || r->op == COSINE;
+        count->roots += r->op == SQUARE_ROOT;
     }
     return SOA_OK;
 }
@@ -311,18 +320,24 @@ soa_status soa_scalar_graph_operations(const soa_scalar_graph *g, int body, int 
 soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, char **text,
                                    size_t *length) {
     if (!g || !name || !text || !length) return SOA_E_ARGUMENT;
-    const size_t room = 4096 + strlen(name) + 80 * (size_t)g->count + 80 * (size_t)g->out_count;
+    const size_t room = 4096 + strlen(name) + 128 * (size_t)g->own_count + 80 * (size_t)g->count +
+                        80 * (size_t)g->out_count;
     size_t at = 0;
     char *s = malloc(room);
     if (!s) return SOA_E_MEMORY;
 #define SAY(...) at += (size_t)snprintf(s + at, room - at, __VA_ARGS__)
-    static const char *const arrays[] = {"q", "thd", "thdd", "T", "f0"};
-    SAY("#include <math.h>\n"
-        "void %s(const double *q, const double *thd, const double *thdd, const double *T, const "
+    static const char *const arrays[] = {"q", "thd", "thdd", "T", "f0", "own"};
+    SAY("#include <math.h>\n");
+    for (int i = 0, from = 0; i < g->own_count; ++i) {
+        const int size = (int)soai_graph_own_size(g, g->own[i]);
+        SAY("/* own[%d] to own[%d]: %s */\n", from, from + size - 1, g->own[i]->name);
+        from += size;
+    }
+    SAY("void %s(const double *q, const double *thd, const double *thdd, const double *T, const "
         "double *f0, "
-        "double *result) {\n"
+        "%sdouble *result) {\n"
         "    (void)q, (void)thd, (void)thdd, (void)T, (void)f0;\n",
-        name);
+        name, g->own_count ? "const double *own, " : "");
     for (int i = 0; i < g->count; ++i) {
         const graph_row *r = g->r + i;
         if (!g->needed[i]) continue;
@@ -333,6 +348,7 @@ soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, 
         case NEGATE: SAY("-x%d;\n", r->a); break;
         case SINE: SAY("sin(x%d);\n", r->a); break;
         case COSINE: SAY("cos(x%d);\n", r->a); break;
+        case SQUARE_ROOT: SAY("sqrt(x%d);\n", r->a); break;
         default: SAY("x%d %c x%d;\n", r->a, "+-*/"[r->op - ADD], r -> b);
         }
     }

@@ -8,8 +8,9 @@ typedef int node; /* index of a row; 0 is the constant zero */
 
 /* CONSTANT: a nonzero `a` marks a number of the model that must not be merged with any other
  * (soa_scalar_graph_options.generic). INPUT: `a` is the array, `b` the index. */
-enum { CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, SINE, COSINE };
-enum { IN_Q, IN_THD, IN_THDD, IN_T, IN_F0 };
+enum { CONSTANT, INPUT, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE, SINE, COSINE, SQUARE_ROOT };
+/* IN_OWN: vectors and operators of the caller, one after the other in the order of their first use */
+enum { IN_Q, IN_THD, IN_THDD, IN_T, IN_F0, IN_OWN };
 typedef struct graph_row {
     int op, a, b;
     int body, part; /* body and part of the work where it was first needed */
@@ -45,7 +46,9 @@ typedef struct graph_row {
     X(COLUMN_MOVE, "column moved", "x = phi x without the turn")                           \
     X(COLUMN_TURN, "column turned", "to the parent's axes")                                \
     X(FACTOR, "factor", "mass matrix = L' d L")                                            \
-    X(SOLVE, "solve", "two triangles and d")
+    X(SOLVE, "solve", "two triangles and d")                                               \
+    X(COSTATE, "Delta", "costate covariances, R87 (81), (82), and roots of D")             \
+    X(DENSE, "dense", "products and solves with small matrices, between sweeps")
 enum {
 #define SOAI_PART_CODE_(code, name, what) PART_##code,
     SOAI_PARTS(SOAI_PART_CODE_)
@@ -76,7 +79,8 @@ typedef struct graph_body {
     node Mc[10]; /* the same with everything outward */
     /* U = P H', G = U inv(D): 6 per dof. D: its factors, d inverted. */
     node P[36], U[36], G[36], D[36];
-    node H[36]; /* columns of H', 6 per dof */
+    node H[36];       /* columns of H', 6 per dof */
+    node costate[36]; /* Delta */
     /* Per dof: 1 + the only component of its column, if it is +1 or -1 */
     int unit[6], sign[6];
     /* All dofs are such and there is no rotor: G is known on them, H P+ = 0 */
@@ -94,7 +98,10 @@ struct soa_scalar_graph {
     graph_body *body_of; /* nb + 1 */
     node *out;
     int out_count;
-    char *needed; /* per node: the result needs it */
+    char *needed;                        /* per node: the result needs it */
+    const soa_expr *own[MOST_VARIABLES]; /* of the caller: in the order of IN_OWN */
+    int own_count;
+    int refused; /* numbers of the caller cannot be used */
 };
 
 node soai_make(soa_scalar_graph *g, int op, int a, int b, double number);
@@ -108,9 +115,18 @@ node soai_reciprocal(soa_scalar_graph *g, node x);
 node soai_negate(soa_scalar_graph *g, node x);
 node soai_sine(soa_scalar_graph *g, node x);
 node soai_cosine(soa_scalar_graph *g, node x);
+node soai_square_root(soa_scalar_graph *g, node x);
 
 /* scalar_graph_pose.c: poses, joint maps and constants of every body. */
 void soai_graph_pose(soa_scalar_graph *g);
+/* scalar_graph_dense.c: where the numbers of a caller's leaf begin in the array of IN_OWN (-1: they
+ * cannot be used), and how many there are; products (0: cannot be used) and solves. */
+int soai_graph_own(soa_scalar_graph *g, const soa_expr *leaf);
+size_t soai_graph_own_size(const soa_scalar_graph *g, const soa_expr *leaf);
+int soai_graph_matrix(soa_scalar_graph *g, const soa_expr *leaf, int turned, const node *x,
+                      node *y);
+void soai_graph_solve(soa_scalar_graph *g, int n, node *A, node *x);
+
 /* scalar_graph_steps.c: poses, then articulated or composite inertias, then the plan's operations.
  * `out` receives the nodes of the result. by_matrix: multiply by inv(Mass), formed and factored.
  * Returns 0 on failure. */

@@ -305,6 +305,51 @@ static void filter_step(soa_scalar_graph *g, const builder *bl, node **slot, int
     for (int j = 0; j < 6; ++j)
         slot[self][6 * b->parent + j] = add(slot[self][6 * b->parent + j], z[j]);
 }
+/* Delta(i) = psi'(p,i) Delta(p) psi(p,i) + H' inv(D) H, R87 (81), (82), outward */
+static void costate(soa_scalar_graph *g, int i) {
+    const soai_body_double *b = g->m->work->view.body + i;
+    const int n = b->nv;
+    graph_body *o = g->body_of + i;
+    node psi[6][6], moved[6][6] = {{0}};
+    g->body = i;
+    marks(g, PART_COSTATE, PART_COSTATE);
+    g->part = PART_COSTATE;
+    for (int c = 0; c < 6; ++c) { /* columns of psi(p, i) = phi (I - G H) */
+        node e[6] = {0}, h[6];
+        e[c] = constant(1);
+        rows_of(g, i, n, e, h);
+        for (int j = 0; j < 6; ++j)
+            for (int d = 0; d < n; ++d)
+                e[j] = subtract(e[j], multiply(o->G[6 * d + j], h[d]));
+        force_inward(g, &o->in, e, psi[c]);
+    }
+    const node *before = g->body_of[b->parent].costate;
+    for (int c = 0; b->parent && c < 6; ++c)
+        for (int r = 0; r < 6; ++r)
+            for (int j = 0; j < 6; ++j)
+                moved[c][r] = multiply_add(g, psi[c][j], before[6 * j + r], moved[c][r]);
+    for (int c = 0; c < 6; ++c) {
+        node e[6] = {0}, h[6], y[6];
+        e[c] = constant(1);
+        rows_of(g, i, n, e, h);
+        hinge_solve(g, i, n, h);
+        columns_of(g, i, n, h, y);
+        for (int r = 0; r <= c; ++r) {
+            for (int j = 0; b->parent && j < 6; ++j)
+                y[r] = multiply_add(g, moved[r][j], psi[c][j], y[r]);
+            o->costate[6 * r + c] = o->costate[6 * c + r] = y[r];
+        }
+    }
+}
+/* sqrt(D) of a body, lower triangle: D = L d L' of which o->D holds L and 1/d */
+static void root_of_hinge(soa_scalar_graph *g, const graph_body *o, int n, node C[36]) {
+    memset(C, 0, 36 * sizeof *C);
+    for (int c = 0; c < n; ++c) {
+        C[n * c + c] = soai_square_root(g, soai_reciprocal(g, o->D[n * c + c]));
+        for (int r = c + 1; r < n; ++r)
+            C[n * r + c] = multiply(o->D[n * r + c], C[n * c + c]);
+    }
+}
 /* One operation of the plan at one body. */
 typedef struct op_at {
     const soai_body_double *b;
@@ -508,6 +553,65 @@ static void sum(soa_scalar_graph *g, op_at at) {
         sum_entries(g, at, s, u, 6 * at.i, 6 * at.i + 6);
     }
 }
+/* x = C^-1 x, or C'^-1 x */
+static void root_solve(soa_scalar_graph *g, int n, const node C[36], int turned, node x[6]) {
+    for (int k = 0; k < n; ++k) {
+        const int r = turned ? n - 1 - k : k;
+        for (int m = 0; m < k; ++m) {
+            const int c = turned ? n - 1 - m : m;
+            x[r] = subtract(x[r], multiply(C[turned ? n * c + r : n * r + c], x[c]));
+        }
+        x[r] = multiply(x[r], soai_reciprocal(g, C[n * r + r]));
+    }
+}
+/* y = A x or A' x of the block of this body */
+static void block_multiply_at(soa_scalar_graph *g, int n, const node *A, int turned, const node *x,
+                              node *y) {
+    node t[6] = {0};
+    for (int r = 0; r < n; ++r)
+        for (int c = 0; c < n; ++c)
+            t[r] = multiply_add(g, A[turned ? n * c + r : n * r + c], x[c], t[r]);
+    memcpy(y, t, (size_t)n * sizeof *t);
+}
+static void blocks(soa_scalar_graph *g, op_at at, int turned) {
+    const int joint = at.v->space == SOA_SPACE_JOINT, n = joint ? at.n : 6;
+    const int leaf = at.v->leaf->leaf;
+    const node *x = joint ? at.xj : at.x;
+    node A[36], *y = joint ? at.yj : at.y;
+    g->part = PART_COSTATE;
+    if (leaf == LEAF_COSTATE) {
+        block_multiply_at(g, 6, at.o->costate, 0, x, y);
+    } else if (leaf == LEAF_ROOT) {
+        root_of_hinge(g, at.o, n, A);
+        block_multiply_at(g, n, A, turned, x, y);
+    } else if (leaf == LEAF_ROOTINV) {
+        node t[6];
+        root_of_hinge(g, at.o, n, A);
+        memcpy(t, x, (size_t)n * sizeof *t);
+        root_solve(g, n, A, turned, t);
+        memcpy(y, t, (size_t)n * sizeof *t);
+    } else {
+        int first = soai_graph_own(g, at.v->leaf);
+        if (first < 0) {
+            g->refused = 1;
+            return;
+        }
+        for (int i = 1; i < at.i; ++i) {
+            const int side = joint ? g->m->work->view.body[i].nv : 6;
+            first += side * side;
+        }
+        for (int j = 0; j < n * n; ++j)
+            A[j] = input(g, IN_OWN, first + j);
+        g->part = PART_REST;
+        block_multiply_at(g, n, A, turned, x, y);
+    }
+}
+/* y = [0; omega x v] */
+static void centripetal(soa_scalar_graph *g, op_at at) {
+    g->part = PART_BIAS;
+    memset(at.y, 0, 6 * sizeof *at.y);
+    cross(g, at.x, at.x + 3, at.y + 3);
+}
 static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int self, int i) {
     const op_at at = op_at_body(g, bl, slot, self, i);
     marks(g, PART_PHI, PART_PHI);
@@ -551,6 +655,15 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
     case OP_BIAS: bias_acceleration(g, at); break;
     case OP_FORCE: bias_force(g, at); break;
     case OP_SUM: sum(g, at); break;
+    case OP_BLOCKS:
+    case OP_HINGES: blocks(g, at, 0); break;
+    case OP_BLOCKS_T:
+    case OP_HINGES_T: blocks(g, at, 1); break;
+    case OP_AT:
+        for (int j = 0; j < 6; ++j)
+            at.y[j] = i == soai_link_named(g->m->model, at.v->leaf->name, NULL, 0) ? at.x[j] : 0;
+        break;
+    case OP_CENTRIPETAL: centripetal(g, at); break;
     default: break;
     }
 }
@@ -573,6 +686,14 @@ static int data(soa_scalar_graph *g, const value *v, node *slot, size_t n) {
     }
     g->body = 0;
     g->part = PART_REST;
+    if (leaf == LEAF_ZERO) return 1;
+    if (leaf == LEAF_VARIABLE) {
+        const int first = soai_graph_own(g, v->leaf);
+        const size_t start = soai_slot_start(v->space);
+        for (size_t j = start; first >= 0 && j < n; ++j)
+            slot[j] = input(g, IN_OWN, first + (int)(j - start));
+        return first >= 0;
+    }
     if (leaf == LEAF_BASEACC)
         for (int j = 0; j < 6; ++j)
             slot[j] = parameter(g->m->base[j]);
@@ -581,57 +702,147 @@ static int data(soa_scalar_graph *g, const value *v, node *slot, size_t n) {
             slot[j] = input(g, array, (int)j);
     return leaf == LEAF_BASEACC || array >= 0;
 }
-static int run(soa_scalar_graph *g, const soa_plan *plan, const char *wanted, node **slot) {
+/* The values of a plan while it runs over nodes. */
+typedef struct values {
+    node **slot;
+    char *wanted;
+} values;
+static void values_free(const builder *bl, values *x) {
+    for (int v = 0; x->slot && v < bl->count; ++v)
+        free(x->slot[v]);
+    free(x->slot);
+    free(x->wanted);
+    *x = (values){0};
+}
+/* Places for the values, inputs filled in; column >= 0: the unknown vector is that unit vector. */
+static int values_begin(soa_scalar_graph *g, const soa_plan *plan, int column, values *x) {
     const builder *bl = plan->values;
-    const int nb = g->m->work->view.nb;
+    x->slot = soai_zeroed((size_t)bl->count + 1, sizeof *x->slot);
+    x->wanted = soai_zeroed((size_t)bl->count + 1, 1);
+    if (!x->slot || !x->wanted) return 0;
+    want(bl, plan->last, x->wanted);
     for (int v = 0; v < bl->count; ++v) {
-        const size_t n = soai_slot_size(g->m, bl->v[v].space);
-        slot[v] = soai_zeroed(n + 1, sizeof **slot);
-        if (!slot[v] || (bl->v[v].code == OP_INPUT && !data(g, bl->v + v, slot[v], n))) return 0;
-        if (wanted[v] && bl->v[v].code == OP_SUM && bl->v[v].space == SOA_SPACE_BASE) return 0;
-    }
-    for (int level = 0; level < plan->sweeps; ++level) {
-        g->inward = (level % 2 == 0 ? plan->first : -plan->first) > 0;
-        for (int n = 1; n <= nb; ++n) {
-            const int i = g->inward ? nb + 1 - n : n;
-            g->body = i;
-            for (int v = 0; v < bl->count; ++v)
-                if (wanted[v] && bl->v[v].level == level && bl->v[v].code != OP_INPUT)
-                    operation(g, bl, slot, v, i);
-        }
+        const value *from = bl->v + v;
+        const size_t n = soai_slot_size(g->m, from->space);
+        x->slot[v] = soai_zeroed(n + 1, sizeof **x->slot);
+        if (!x->slot[v]) return 0;
+        if (from->code != OP_INPUT) continue;
+        if (!from->leaf && column >= 0)
+            x->slot[v][soai_slot_start(from->space) + (size_t)column] = constant(1);
+        else if (!data(g, from, x->slot[v], n))
+            return 0;
     }
     return 1;
+}
+static int run(soa_scalar_graph *g, const soa_plan *plan, values *x);
+
+/* A product or a solve with a small matrix, between sweeps. */
+static int dense_step(soa_scalar_graph *g, const soa_plan *plan, const solve *s, values *x) {
+    const value *v = plan->values->v + s->value;
+    const size_t from = soai_slot_start(plan->values->v[v->a].space),
+                 to = soai_slot_start(v->space);
+    const node *in = x->slot[v->a] + from;
+    node *out = x->slot[s->value] + to;
+    if (v->code == OP_MATRIX) {
+        g->body = 0;
+        g->part = PART_DENSE;
+        return soai_graph_matrix(g, v->leaf, v->b, in, out);
+    }
+    if (v->code == OP_PSEUDO) return 0;
+    const int n = s->rows;
+    node *A = soai_zeroed((size_t)n * (size_t)n + 1, sizeof *A);
+    int fine = A != NULL;
+    for (int c = 0; fine && c < n; ++c) {
+        values inner = {0};
+        fine = values_begin(g, s->plan, c, &inner) && run(g, s->plan, &inner);
+        for (int r = 0; fine && r < n; ++r)
+            A[s->turned ? n * c + r : n * r + c] = inner.slot[s->plan->last][r];
+        values_free(s->plan->values, &inner);
+    }
+    g->body = 0;
+    g->part = PART_DENSE;
+    if (fine) {
+        memcpy(out, in, (size_t)n * sizeof *out);
+        soai_graph_solve(g, n, A, out);
+    }
+    free(A);
+    return fine;
+}
+/* Sums in the space of the base, which is no body's. */
+static void base_sums(soa_scalar_graph *g, const builder *bl, int level, values *x) {
+    g->body = 0;
+    for (int i = 0; i < bl->count; ++i) {
+        const value *v = bl->v + i;
+        if (v->code != OP_SUM || v->level != level || v->space != SOA_SPACE_BASE) continue;
+        g->part = PART_REST;
+        for (int j = 0; j < g->m->size[v->space]; ++j)
+            x->slot[i][j] = add(multiply(constant(v->x), x->slot[v->a][j]),
+                                v->b >= 0 ? multiply(constant(v->y), x->slot[v->b][j]) : 0);
+    }
+}
+static int dense_code(int code) {
+    return code == OP_SOLVE || code == OP_MATRIX || code == OP_PSEUDO;
+}
+static int run(soa_scalar_graph *g, const soa_plan *plan, values *x) {
+    const builder *bl = plan->values;
+    const int nb = g->m->work->view.nb;
+    for (int level = -1; level < plan->sweeps; ++level) {
+        const int inward = (level % 2 == 0 ? plan->first : -plan->first) > 0;
+        base_sums(g, bl, level, x);
+        for (int n = 1; level >= 0 && n <= nb; ++n) {
+            const int i = inward ? nb + 1 - n : n;
+            g->inward = inward;
+            g->body = i;
+            for (int v = 0; v < bl->count; ++v)
+                if (x->wanted[v] && bl->v[v].level == level && bl->v[v].code != OP_INPUT &&
+                    !dense_code(bl->v[v].code) &&
+                    !(bl->v[v].code == OP_SUM && bl->v[v].space == SOA_SPACE_BASE))
+                    operation(g, bl, x->slot, v, i);
+        }
+        for (int i = 0; i < plan->solve_count; ++i)
+            if (plan->solves[i].level == level && x->wanted[plan->solves[i].value] &&
+                !dense_step(g, plan, plan->solves + i, x))
+                return 0;
+    }
+    return !g->refused;
+}
+/* What the plan and those of its solves need before they run. */
+enum { NEEDS_P = 1, NEEDS_MC = 2, NEEDS_COSTATE = 4 };
+static int needs_of(const soa_plan *plan) {
+    int needs = (plan->articulates ? NEEDS_P : 0) | (plan->composes ? NEEDS_MC : 0);
+    for (int i = 0; i < plan->block_count; ++i)
+        needs |= plan->blocks[i]->leaf == LEAF_COSTATE ? NEEDS_COSTATE : 0;
+    for (int i = 0; i < plan->solve_count; ++i)
+        needs |= plan->solves[i].plan ? needs_of(plan->solves[i].plan) : 0;
+    return needs;
 }
 int soai_graph_fill(soa_scalar_graph *g, const soa_plan *plan, int by_matrix, node *out) {
     const builder *bl = plan->values;
     const soai_view_double *view = &g->m->work->view;
-    const int space = bl->v[plan->last].space,
+    const int space = bl->v[plan->last].space, needs = needs_of(plan),
               links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
-    node **slot = soai_zeroed((size_t)bl->count + 1, sizeof *slot);
-    char *wanted = soai_zeroed((size_t)bl->count + 1, 1);
-    int fine = slot && wanted && !plan->solve_count && (!by_matrix || space == SOA_SPACE_JOINT);
+    values x = {0};
+    int fine = !by_matrix || space == SOA_SPACE_JOINT;
     if (fine) {
-        want(bl, plan->last, wanted);
         soai_graph_pose(g);
-        if (plan->articulates) articulate_all(g);
-        if (plan->composes) compose_all(g);
-        fine = run(g, plan, wanted, slot);
+        if (needs & NEEDS_P) articulate_all(g);
+        if (needs & NEEDS_MC) compose_all(g);
+        for (int i = 1; (needs & NEEDS_COSTATE) && i <= view->nb; ++i)
+            costate(g, i);
+        fine = values_begin(g, plan, -1, &x) && run(g, plan, &x);
     }
-    if (fine) memcpy(out, slot[plan->last] + (links ? 6 : 0), (size_t)g->out_count * sizeof *out);
+    if (fine) memcpy(out, x.slot[plan->last] + (links ? 6 : 0), (size_t)g->out_count * sizeof *out);
     /* To the axes in which link and edge vectors are returned. */
     for (int i = 1; fine && links && i <= view->nb; ++i) {
         const int frame = space == SOA_SPACE_LINK ? i : view->body[i].parent;
         const passage *world = &g->body_of[frame].world;
-        node *x = out + 6 * (i - 1);
+        node *to = out + 6 * (i - 1);
         g->body = i;
         g->part = PART_REST;
         for (int half = 0; world->count && half < 2; ++half)
-            turn(g, world->step, 1, x + 3 * half, x + 3 * half);
+            turn(g, world->step, 1, to + 3 * half, to + 3 * half);
     }
     if (fine && by_matrix) fine = mass_solve(g, out);
-    for (int v = 0; slot && v < bl->count; ++v)
-        free(slot[v]);
-    free(slot);
-    free(wanted);
+    values_free(bl, &x);
     return fine;
 }

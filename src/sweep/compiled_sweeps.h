@@ -65,7 +65,7 @@ typedef struct soai_kernels {
     void (*diagonal_bias)(const void *view, void *work, const void *nu, void *v, void *mu);
     void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its
                                                            * layout */
-    soai_operator_sweep_fn *exec; /* double only */
+    soai_operator_sweep_fn *exec;                         /* double only */
     /* double only: one task of divide and conquer (src/sweep/segment_sweeps.h) */
     void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep,
                     int n, const double *q, const double *v, const double *tau, const double *fext,

@@ -128,6 +128,27 @@ SOAI_INLINE void exec_sum(exec_at at, int nv, const soai_tips *tips) {
         y[j] = z ? op->x * x[j] + op->y * z[j] : op->x * x[j];
 }
 
+/* y = A x, or A' x, of this body's n x n block of op->b */
+SOAI_INLINE void exec_block(exec_at at, int n, int turned, const real *x, real *y) {
+    const double *A = at.op->b + 36 * at.i;
+    real t[6];
+    for (int r = 0; r < n; ++r) {
+        t[r] = REAL(0);
+        for (int c = 0; c < n; ++c)
+            t[r] += A[turned ? n * c + r : n * r + c] * x[c];
+    }
+    for (int r = 0; r < n; ++r)
+        y[r] = t[r];
+}
+/* y = [0; omega x v] of x = [omega; v] */
+SOAI_INLINE void exec_centripetal(const real *x, real *y) {
+    real t[3];
+    v3_cross(x, x + 3, t);
+    v6_zero(y);
+    for (int j = 0; j < 3; ++j)
+        y[3 + j] = t[j];
+}
+
 SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i,
                            int kind, int nv, const soai_op *ops, int count, const soai_tips *tips,
                            const double *thd, const double *fext) {
@@ -186,6 +207,15 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
         case OP_BIAS: step_bias(k, w, b, kind, nv, x, thd + b->iv, y); break;
         case OP_FORCE: step_bias_force(b, x, fext + 6 * i, y); break;
         case OP_SUM: exec_sum(at, nv, tips); break;
+        case OP_BLOCKS:
+        case OP_BLOCKS_T: exec_block(at, 6, op->code == OP_BLOCKS_T, x, y); break;
+        case OP_HINGES:
+        case OP_HINGES_T: exec_block(at, nv, op->code == OP_HINGES_T, xj, yj); break;
+        case OP_AT:
+            for (int j = 0; j < 6; ++j)
+                y[j] = op->x == i ? x[j] : REAL(0);
+            break;
+        case OP_CENTRIPETAL: exec_centripetal(x, y); break;
         default: break;
         }
     }

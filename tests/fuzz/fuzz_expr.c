@@ -34,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char text[401], message[300], out[8000];
     memcpy(text, data, size);
     text[size] = 0;
-    const soa_variable variable[2] = {{"x", SOA_SPACE_LINK, SOA_SPACE_ONE},
-                                      {"A", SOA_SPACE_BASE, SOA_SPACE_TIP}};
+    const soa_variable variable[2] = {{"x", SOA_SPACE_LINK, SOA_SPACE_ONE, false},
+                                      {"A", SOA_SPACE_BASE, SOA_SPACE_TIP, false}};
     const soa_expr *e = NULL, *again = NULL, *better = NULL, *left = NULL, *right = NULL;
     const double zero[36] = {0};
     soa_machine_set_vector(machine, "x", SOA_SPACE_LINK, zero);

@@ -225,7 +225,7 @@ static void make_inputs(void) {
     f.signal = (soa_signal){"x", "m"};
     f.export_options = soa_export_options_default();
     f.dh_row = soa_dh_row_default(0.1, 0.2, 0.3);
-    f.variable = (soa_variable){"u", SOA_SPACE_JOINT, SOA_SPACE_ONE};
+    f.variable = (soa_variable){"u", SOA_SPACE_JOINT, SOA_SPACE_ONE, false};
     f.sim_options = soa_sim_options_default();
     f.sim_options.duration = 0.01;
     f.closed_sim_options = soa_closed_sim_options_default();

@@ -706,7 +706,8 @@ static void papers_notation(void **state) { /* the same expression, written in s
     soa_expr_print(e, text, sizeof text);
     assert_string_equal(text, "J' Omega' x");
     soa_expr_free(e);
-    const soa_variable given[2] = {{"Λ", SOA_SPACE_TIP, SOA_SPACE_TIP}, {"w", SOA_SPACE_TIP, 0}};
+    const soa_variable given[2] = {{"Λ", SOA_SPACE_TIP, SOA_SPACE_TIP, false},
+                                   {"w", SOA_SPACE_TIP, SOA_SPACE_ONE, false}};
     assert_int_equal(soa_expr_parse_equation("Λ* w = Λ' w", given, 2, &l, &r, NULL, 0), SOA_OK);
     assert_int_equal(soa_expr_prove(l, r, NULL, NULL), SOA_OK);
     soa_expr_free(l);

@@ -77,6 +77,11 @@ for how in "--axes link" "--axes world"; do
     check random-ideal:5 "psi (P a + M V)" $how
     check satellite "(I + H phi K) D (I + H phi K)' thdd" $how
     check chain:5 "H (Mc + phit Mc + Mc phit') H' thdd" $how
+    check random-ideal:11 "Delta V + Sigma alpha" $how
+    check random-ideal:5 "sqrt(D)' (I + H phi K)' thd + inv(sqrt(D)) T - inv(sqrt(D))' H (Pplus V + bc)" $how
+    check random-ideal:7 "alphac + ac + 0" $how
+    check arm7 "J' inv(J inv(Mass) J') f0" $how
+    check arm7 "phi(link3, link6) V + at(link2) a" $how
 done
 
 # What others call: exit codes and messages of soa op and soa identity.

@@ -48,10 +48,12 @@ typedef struct trial {
 
 /* Gives random numbers to the letters of an expression that no operator or vector of the machine
  * is: the same ones wherever a letter occurs. */
-static soa_status set_letter(soa_machine *m, const soa_expr *e, const char *name) {
+static soa_status set_letter(soa_machine *m, const soa_expr *e, const soa_expr_info *info) {
     const soa_space from = soa_expr_domain(e), to = soa_expr_codomain(e);
-    const size_t n = (size_t)soa_machine_space_size(m, to) *
-                     (from == SOA_SPACE_ONE ? 1 : (size_t)soa_machine_space_size(m, from));
+    const char *name = info->name;
+    const size_t columns = from == SOA_SPACE_ONE ? 1 : (size_t)soa_machine_space_size(m, from);
+    const size_t n = info->blocks ? soa_machine_blocks_size(m, to)
+                                  : (size_t)soa_machine_space_size(m, to) * columns;
     double *x = calloc(n + 1, sizeof *x);
     if (!x) return SOA_E_MEMORY;
     const unsigned long long before = state;
@@ -60,8 +62,13 @@ static soa_status set_letter(soa_machine *m, const soa_expr *e, const char *name
     for (size_t i = 0; i < n; ++i)
         x[i] = random_number();
     state = before;
-    const soa_status s = from == SOA_SPACE_ONE ? soa_machine_set_vector(m, name, to, x)
-                                               : soa_machine_set_matrix(m, name, from, to, x);
+    soa_status s;
+    if (info->blocks)
+        s = soa_machine_set_blocks(m, name, to, x);
+    else if (from == SOA_SPACE_ONE)
+        s = soa_machine_set_vector(m, name, to, x);
+    else
+        s = soa_machine_set_matrix(m, name, from, to, x);
     free(x);
     return s;
 }
@@ -70,7 +77,7 @@ static soa_status set_letters(soa_machine *m, const soa_expr *e) {
     soa_status s = soa_expr_get_info(e, &info);
     for (int i = 0; s == SOA_OK && i < info.count; ++i)
         s = set_letters(m, soa_expr_part(e, i));
-    if (s == SOA_OK && info.kind == SOA_EXPR_LEAF && !info.what) s = set_letter(m, e, info.name);
+    if (s == SOA_OK && info.kind == SOA_EXPR_LEAF && !info.what) s = set_letter(m, e, &info);
     return s;
 }
 

@@ -152,6 +152,61 @@ static int numbers(op *o, const char *name, const json_t *value, double *x, size
     }
     return 0;
 }
+/* A space by name, other than one; SOA_SPACE_COUNT: there is no such space. */
+static soa_space space_named(const json_t *name) {
+    const char *word = json_string_value(name);
+    int space = SOA_SPACE_JOINT;
+    while (word && space < SOA_SPACE_COUNT && strcmp(word, soa_space_name((soa_space)space)) != 0)
+        ++space;
+    return word ? (soa_space)space : SOA_SPACE_COUNT;
+}
+/* What an entry of vars declares: a vector in "space", an operator "from" another space, or one with
+ * a block for each body ("blocks": true). */
+static int read_var_kind(op *o, const char *name, const json_t *entry, soa_variable *var) {
+    const json_t *from = json_object_get(entry, "from"), *blocks = json_object_get(entry, "blocks");
+    static const char *const spaces = "joint, link, edge, tip, base";
+    var->space = space_named(json_object_get(entry, "space"));
+    if (var->space == SOA_SPACE_COUNT)
+        return say(o, "vars.%.40s: its space is one of %s", name, spaces);
+    var->from = from ? space_named(from) : SOA_SPACE_ONE;
+    if (var->from == SOA_SPACE_COUNT)
+        return say(o, "vars.%.40s: an operator maps one (\"from\") of %s to \"space\"", name,
+                   spaces);
+    if (blocks && !json_is_boolean(blocks))
+        return say(o, "vars.%.40s: blocks is true or false", name);
+    var->blocks = json_is_true(blocks);
+    if (!var->blocks) return 0;
+    if (!from) var->from = var->space;
+    if (var->from != var->space || !soa_machine_blocks_size(o->machine, var->space))
+        return say(o, "vars.%.40s: an operator with blocks maps joint, link or edge to itself",
+                   name);
+    return 0;
+}
+/* Reads the numbers, operators row by row, and sets them. */
+static int read_var_value(op *o, const char *name, const json_t *value, const soa_variable *var) {
+    soa_machine *m = o->machine;
+    const soa_space from = var->from, to = var->space;
+    size_t n = (size_t)soa_machine_space_size(m, to);
+    if (var->blocks)
+        n = soa_machine_blocks_size(m, to);
+    else if (from != SOA_SPACE_ONE)
+        n *= (size_t)soa_machine_space_size(m, from);
+    double *x = malloc((n + 1) * sizeof *x);
+    if (!x) return say(o, "out of memory");
+    int bad = numbers(o, name, value, x, n);
+    if (!bad) {
+        soa_status s;
+        if (var->blocks)
+            s = soa_machine_set_blocks(m, name, to, x);
+        else if (from != SOA_SPACE_ONE)
+            s = soa_machine_set_matrix(m, name, from, to, x);
+        else
+            s = soa_machine_set_vector(m, name, to, x);
+        if (s != SOA_OK) bad = say(o, "vars.%.40s: not usable", name);
+    }
+    free(x);
+    return bad;
+}
 static int read_vars(op *o, json_t *vars) {
     const char *name;
     json_t *entry;
@@ -159,48 +214,19 @@ static int read_vars(op *o, json_t *vars) {
     if (!json_is_object(vars))
         return say(o, "vars is an object: {\"name\": {\"space\": \"joint\", \"value\": [...]}}");
     json_object_foreach(vars, name, entry) {
-        const char *where = json_string_value(json_object_get(entry, "space"));
-        int space = SOA_SPACE_JOINT;
-        while (where && space < SOA_SPACE_COUNT &&
-               strcmp(where, soa_space_name((soa_space)space)) != 0)
-            ++space;
-        if (!where || space == SOA_SPACE_COUNT)
-            return say(o, "vars.%.40s: its space is one of joint, link, edge, tip, base", name);
+        soa_variable var = {0};
         if (count == MOST_VARS || strlen(name) >= sizeof o->names[0])
             return say(o, "vars: at most %d names of at most 31 letters", MOST_VARS);
-        /* An operator, row by row. */
-        const char *begins = json_string_value(json_object_get(entry, "from"));
-        soa_space from;
-        if (!begins) {
-            from = SOA_SPACE_ONE;
-        } else if (!strcmp(begins, "tip")) {
-            from = SOA_SPACE_TIP;
-        } else if (!strcmp(begins, "base")) {
-            from = SOA_SPACE_BASE;
-        } else {
-            from = SOA_SPACE_COUNT;
-        }
-        if (from == SOA_SPACE_COUNT ||
-            (begins && space != SOA_SPACE_TIP && space != SOA_SPACE_BASE))
-            return say(
-                o, "vars.%.40s: an operator maps tip or base (\"from\") to tip or base (\"space\")",
-                name);
-        const size_t n = (size_t)soa_machine_space_size(o->machine, (soa_space)space) *
-                         (begins ? (size_t)soa_machine_space_size(o->machine, from) : 1);
-        double *x = malloc((n + 1) * sizeof *x);
-        if (!x) return say(o, "out of memory");
-        int bad = numbers(o, name, json_object_get(entry, "value"), x, n);
-        if (!bad &&
-            (begins ? soa_machine_set_matrix(o->machine, name, from, (soa_space)space, x)
-                    : soa_machine_set_vector(o->machine, name, (soa_space)space, x)) != SOA_OK)
-            bad = say(o, "vars.%.40s: not usable", name);
-        free(x);
+        const int bad = read_var_kind(o, name, entry, &var);
         if (bad) return bad;
+        if (read_var_value(o, name, json_object_get(entry, "value"), &var)) return -1;
+        const soa_variable *old = o->vars + count;
         if (count >= o->var_count || strcmp(o->names[count], name) != 0 ||
-            (int)o->vars[count].space != space || o->vars[count].from != from)
+            old->space != var.space || old->from != var.from || old->blocks != var.blocks)
             changed = 1;
         snprintf(o->names[count], sizeof o->names[count], "%s", name);
-        o->vars[count] = (soa_variable){o->names[count], (soa_space)space, from};
+        var.name = o->names[count];
+        o->vars[count] = var;
         ++count;
     }
     if (changed || count != o->var_count) o->parsed = 0;
@@ -348,6 +374,7 @@ static void show_step(void *out, const char *rule, const char *result) {
 static void count_line(app_out *out, const char *name, const soa_count *c) {
     out_print(out, "%-24s %10ld %16ld %10ld %8ld\n", name, c->additions, c->multiplications,
               c->divisions, c->sines);
+    if (c->roots) out_print(out, "%-24s %10ld\n", "  square roots", c->roots);
 }
 /* Prints the operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
