@@ -1071,6 +1071,7 @@ class Machine:
     def _graph(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Any:
         from .model import _axes
 
+        self._zero_variables(expression)
         options = _c.soa_scalar_graph_options(_axes(axes), bool(by_matrix), bool(generic))
         graph = POINTER(_c.soa_scalar_graph)()
         message = create_string_buffer(_ROOM)

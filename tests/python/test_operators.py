@@ -309,3 +309,47 @@ def test_plan_is_what_explain_prints(name):
             assert step.runs == step.way
         if step.factor in ("H", "H'", "M", "D", "inv(D)", "G", "G'"):
             assert step.runs == "memoryless"
+
+
+def test_operators_beyond_the_papers_letters():
+    """Delta, roots of D, blocks between links, zero, inverses of least norm, own operators anywhere."""
+    arm = soa.Model.open("arm7")
+    machine = Machine(arm)
+    rng = np.random.default_rng(3)
+    q, v = rng.uniform(-1, 1, 7), rng.uniform(-1, 1, 7)
+    jacobian = machine.evaluate(op.J, q=q)
+    u = rng.uniform(-1, 1, 6)
+    assert np.allclose(machine.evaluate(op.J.pinv() @ variable("u", "tip"), q=q, u=u), np.linalg.pinv(jacobian) @ u)
+    assert machine.rank == 6
+    assert np.allclose(machine.evaluate("pinv(J)", q=q), np.linalg.pinv(jacobian))
+    machine.evaluate("T", q=q)
+    assert machine.rank is None
+    root = machine.evaluate("sqrt(D)", q=q)
+    assert np.allclose(root @ root.T, machine.evaluate("D", q=q))
+    block = machine.evaluate("phi(link2, link5)", q=q)
+    whole = machine.evaluate(op.phi, q=q)
+    assert np.array_equal(block[6:12, 24:30], whole[6:12, 24:30]) and np.count_nonzero(block) <= 36
+    assert np.array_equal(block, machine.evaluate(op.at("link2") @ op.phi @ op.at("link5"), q=q))
+    with pytest.raises(soa.SoaError, match="did you mean 'link5'"):
+        machine.evaluate("at(lnik5) V", q=q)
+    assert not machine.evaluate(op.zero("joint"), q=q).any()
+    # blocks: lemma A.1 for any r
+    r = rng.uniform(-1, 1, (7, 6, 6))
+    expression = op.parse("phi (r - E_phi r E_phi') phi'", {"r": ("link", "link", "blocks")})
+    assert expression.variables() == {"r": ("link", "link")}
+    left = machine.dense(expression, q=q, r=r)
+    assert np.allclose(left, machine.dense("r + phit r + r phit'", q=q, r=r))
+    weights = variable("w", "joint", blocks=True)
+    assert weights.causality == "memoryless"
+    w = rng.uniform(-1, 1, 7)
+    assert np.allclose(machine.evaluate(weights @ op.thd, q=q, v=v, w=w), w * v)
+    gain = rng.uniform(-1, 1, (7, 42))
+    assert np.allclose(
+        machine.evaluate(variable("k", "joint", "link") @ op.V, q=q, v=v, k=gain), gain @ machine.evaluate("V", q=q, v=v)
+    )
+    with pytest.raises(ValueError, match="blocks of joint space"):
+        machine.evaluate(weights @ op.thd, q=q, v=v, w=np.zeros(6))
+    assert "const double *own" in (weights @ op.thd).emit_c(arm)
+    assert 0 < op.parse("sqrt(D) T").count(arm).roots <= 7
+    assert op.J.pinv().latex() == r"J^\dagger"
+    assert identity("H Pplus = 0").proved
