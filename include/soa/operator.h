@@ -84,6 +84,10 @@ SOA_API const soa_expr *soa_expr_inverse(const soa_expr *a);
 /* pinv(a): the inverse of least norm (Moore and Penrose), of any a.  Singular values below 1e-10 of
  * the largest count as zero; soa_machine_rank tells how many are left. */
 SOA_API const soa_expr *soa_expr_pseudoinverse(const soa_expr *a);
+/* Of a link vector x or f, body by body: cross(x) y = x x y of motions; bar(f) y = y x* f, the
+ * change of a force f that turns with y.  cross(x)' f = -x x* f, bar(f)' = -bar(f). */
+SOA_API const soa_expr *soa_expr_cross(const soa_expr *x);
+SOA_API const soa_expr *soa_expr_bar(const soa_expr *f);
 SOA_API void soa_expr_free(const soa_expr *expr);
 /* The space that it maps from (SOA_SPACE_ONE: it is a vector), and the space that it maps to. */
 SOA_API soa_space soa_expr_domain(const soa_expr *expr);
@@ -101,7 +105,9 @@ typedef enum soa_expr_kind {
     SOA_EXPR_SCALE,
     SOA_EXPR_ADJOINT,
     SOA_EXPR_INVERSE,
-    SOA_EXPR_PSEUDOINVERSE
+    SOA_EXPR_PSEUDOINVERSE,
+    SOA_EXPR_CROSS,
+    SOA_EXPR_BAR
 } soa_expr_kind;
 typedef struct soa_expr_info {
     soa_expr_kind kind;
@@ -145,6 +151,32 @@ SOA_API soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivat
 SOA_API soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right,
                                   soa_derivation_fn *fn, void *user);
 
+/* ---- derivatives ----------------------------------------------------------------------------- */
+/* The derivative in the direction dq, dthd, dthdd, dT, df0 (soa_machine_set_direction), as an
+ * expression of the same spaces; d(...) in the text of expressions is the same.  `fn` (may be NULL)
+ * is called for each rule that is used.  Vectors and operators of the caller, g, M, S, B, Jr are
+ * constants; f0 is given in the axes of its tip.  SOA_E_ARGUMENT: the expression contains a
+ * derivative or a direction already (second derivatives are not supported), or Delta, Sigma,
+ * sqrt(D), pinv, or classical accelerations, whose derivatives have no rule; or the space of an
+ * identity is open.  Release `derivative`. */
+SOA_API soa_status soa_expr_differentiate(const soa_expr *expr, soa_derivation_fn *fn, void *user,
+                                          const soa_expr **derivative);
+/* The argument of the state. */
+typedef enum soa_direction {
+    SOA_DIRECTION_Q,
+    SOA_DIRECTION_V,
+    SOA_DIRECTION_A,
+    SOA_DIRECTION_TAU,
+    SOA_DIRECTION_F0,
+    SOA_DIRECTION_COUNT
+} soa_direction;
+/* The Jacobian of a vector expression with respect to one argument of the state, as an operator from
+ * joint space (f0: tip space): d(vector) = operator dq for every dq.  SOA_E_ARGUMENT as
+ * soa_expr_differentiate; SOA_E_NO_CONVERGENCE: not an operator expression, since dP or dMc occurs
+ * (P, D, G, K, psi, Mc in the expression): use soa_plan_jacobian.  Release `jacobian`. */
+SOA_API soa_status soa_expr_jacobian(const soa_expr *expr, soa_direction with,
+                                     const soa_expr **jacobian);
+
 /* ---- running --------------------------------------------------------------------------------- */
 typedef struct soa_machine soa_machine; /* a model, the frames of its tips, a state */
 /* Starts at the neutral q with everything else zero.  tips NULL with 0: none.  The model must
@@ -160,6 +192,12 @@ SOA_API int soa_machine_space_size(const soa_machine *machine, soa_space space);
 SOA_API soa_status soa_machine_set_state(soa_machine *machine, const double *q, const double *v,
                                          const double *a, const double *tau, const double *f0,
                                          const soa_wrench *wrenches, int wrench_count);
+/* Sets the direction of derivatives, d(...): changes of q in the tangent space, as soa_q_integrate
+ * takes them, of v, a, tau, and of f0 (NULL: zero).  It is zero at first, and calls of
+ * soa_machine_set_state do not change it. */
+SOA_API soa_status soa_machine_set_direction(soa_machine *machine, const double *dq,
+                                             const double *dv, const double *da, const double *dtau,
+                                             const double *df0);
 /* Sets a vector of the caller, soa_machine_space_size numbers, which are copied.  At most 32
  * vectors and operators of the caller (SOA_E_MEMORY), with names of at most 31 bytes.  Allocates
  * the first time; later calls change the numbers, also for plans made before. */
@@ -200,6 +238,11 @@ SOA_API double soa_machine_condition(const soa_machine *machine);
 /* The lowest rank of the matrices of which the last run took the inverse of least norm; -1: there
  * were none. */
 SOA_API int soa_machine_rank(const soa_machine *machine);
+/* The Jacobian with respect to one argument of the state, rows x columns, row by row, of the plan of
+ * d(vector): the plan is run once for each unit direction, O(n) per column.  Columns: nv, for f0 the
+ * size of tip space.  The direction of the machine is zero afterwards.  SOA_E_ARGUMENT: it is the
+ * plan of another vector. */
+SOA_API soa_status soa_plan_jacobian(soa_plan *plan, soa_direction with, double *matrix);
 SOA_API int soa_plan_sweep_count(const soa_plan *plan);
 SOA_API int soa_plan_recursion_count(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them.  Returns the length as soa_expr_print

@@ -16,13 +16,14 @@ static double *computed_blocks(soa_machine *m, int leaf) {
 }
 /* Place for the blocks of a leaf that is not the caller's.  Returns 0 if there is no memory. */
 int soai_blocks_create(soa_machine *m, const soa_expr *leaf) {
-    if (leaf->leaf == LEAF_BLOCKS) return 1;
+    if (leaf->leaf == LEAF_BLOCKS || soai_change_blocks(m, leaf)) return 1;
     double **at = leaf->leaf == LEAF_COSTATE ? &m->costate : &m->root[leaf->leaf == LEAF_ROOTINV];
     if (!*at) *at = soai_zeroed(BLOCK * ((size_t)m->model->nb + 1), sizeof **at);
     return *at != NULL;
 }
 const double *soai_blocks(soa_machine *m, const soa_expr *leaf) {
     if (leaf->leaf == LEAF_BLOCKS) return soai_own(m, leaf);
+    if (soai_change_blocks(m, leaf)) return soai_change_blocks(m, leaf);
     return computed_blocks(m, leaf->leaf);
 }
 
@@ -87,10 +88,17 @@ static void roots(soa_machine *m, int inverse) {
     }
 }
 soa_status soai_blocks_compute(soa_machine *m, const soa_expr *leaf) {
-    if (leaf->leaf == LEAF_BLOCKS) return SOA_OK;
+    if (leaf->leaf == LEAF_BLOCKS || leaf->leaf == LEAF_WRENCH) return SOA_OK;
+    if (leaf->leaf == LEAF_DCOMPOSITE) {
+        soai_compose(m);
+        soai_change_Mc(m);
+        return SOA_OK;
+    }
     const soa_status s = soai_articulate(m);
     if (s) return s;
-    if (leaf->leaf == LEAF_COSTATE)
+    if (leaf->leaf == LEAF_DART)
+        soai_change_P(m);
+    else if (leaf->leaf == LEAF_COSTATE)
         costates(m);
     else
         roots(m, leaf->leaf == LEAF_ROOTINV);

@@ -2,7 +2,7 @@
  *
  * No sweep is used: phi and psi are inverses of I - E_phi and I - E_psi; P follows RJK91 (8) in 6 x
  * 6 blocks. */
-#include "../sweep/crba.h"
+#include "../sweep/derivatives.h"
 #include "machine.h"
 #include <math.h>
 #include <stdlib.h>
@@ -314,7 +314,7 @@ static matrix articulated(oracle *o) {
 }
 
 /* Composite inertias, body by body from the tips: r(parent) += X r X', R87 (32) */
-static matrix composite(oracle *o) {
+static matrix composite_inertias(oracle *o) {
     const soai_view_double *k = &o->m->work->view;
     matrix r = copy(of(o, LEAF_RIGID)), X = of(o, LEAF_XPHI);
     for (int i = k->nb; r.x && X.x && i >= 1; --i) {
@@ -338,6 +338,76 @@ static matrix composite(oracle *o) {
         free(moved.x);
     }
     return r;
+}
+
+/* Block i of a matrix that is block diagonal in link space. */
+static matrix block_of(matrix a, int i) {
+    matrix out = a.x ? make(6, 6) : (matrix){0};
+    for (int c = 0; out.x && c < 36; ++c)
+        out.x[c] = AT(a, 6 * i - 6 + c / 6, 6 * i - 6 + c % 6);
+    return out;
+}
+/* a + a' */
+static matrix with_transpose(matrix a) {
+    matrix t = turn(copy(a));
+    return plus(1, a, 1, t);
+}
+/* a b a' */
+static matrix between(matrix a, matrix b) {
+    matrix t = turn(copy(a));
+    return times(times(a, b), t);
+}
+/* Block rows of body i in an operator to joint space. */
+static matrix joint_block(const oracle *o, matrix a, int i) {
+    const soai_body_double *b = o->m->work->view.body + i;
+    matrix out = a.x ? make(b->nv, 6) : (matrix){0};
+    for (int r = 0; out.x && r < b->nv; ++r)
+        for (int c = 0; c < 6; ++c)
+            AT(out, r, c) = AT(a, b->iv + r, 6 * i - 6 + c);
+    return out;
+}
+/* The change of P - P H' inv(D) H P of one body, dp that of P: with dD written out. */
+static matrix after_change(oracle *o, int i, matrix dp) {
+    const soai_body_double *b = o->m->work->view.body + i;
+    matrix Dinv = of(o, LEAF_DINV), p = block_of(of(o, LEAF_ART), i);
+    matrix h = joint_block(o, of(o, LEAF_HINGE), i), dh = joint_block(o, of(o, LEAF_DHINGE), i);
+    matrix d = Dinv.x ? make(b->nv, b->nv) : (matrix){0};
+    for (int r = 0; d.x && r < b->nv; ++r)
+        for (int c = 0; c < b->nv; ++c)
+            AT(d, r, c) = AT(Dinv, b->iv + r, b->iv + c);
+    matrix du = plus(1, times(copy(dp), turn(copy(h))), 1, times(copy(p), turn(copy(dh))));
+    matrix u = times(p, turn(copy(h))), ut = turn(copy(u));
+    matrix dd = plus(1, times(h, copy(du)), 1, times(dh, copy(u)));
+    matrix once = times(times(du, copy(d)), ut);
+    return plus(1, plus(1, dp, -1, with_transpose(once)), 1, between(times(u, d), dd));
+}
+/* The change of P (or Mc), body by body from the tips:
+ * dP(parent) += X (Theta A + A Theta' + dA) X',  A the inertia after the joint. */
+static matrix inertia_change(oracle *o, int leaf) {
+    const soai_view_double *k = &o->m->work->view;
+    matrix X = of(o, LEAF_XPHI), Theta = of(o, LEAF_THETA), out = make(6 * k->nb, 6 * k->nb);
+    matrix after = copy(of(o, leaf));
+    if (leaf == LEAF_ART) {
+        matrix u = times(copy(of(o, LEAF_ART)), turn(copy(of(o, LEAF_HINGE))));
+        after = plus(1, after, -1, between(u, copy(of(o, LEAF_DINV))));
+    }
+    for (int i = k->nb; out.x && i >= 1; --i) {
+        const int parent = 6 * k->body[i].parent - 6;
+        if (parent < 0) continue;
+        matrix own = block_of(out, i);
+        matrix change = leaf == LEAF_ART ? after_change(o, i, own) : own;
+        matrix turned = with_transpose(times(block_of(Theta, i), block_of(after, i)));
+        matrix moved = between(block_of(X, i), plus(1, turned, 1, change));
+        for (int c = 0; moved.x && c < 36; ++c)
+            AT(out, parent + c / 6, parent + c % 6) += moved.x[c];
+        if (!moved.x) {
+            free(out.x);
+            out.x = NULL;
+        }
+        free(moved.x);
+    }
+    free(after.x);
+    return out;
 }
 
 /* The bodies' inertias, 6 x 6 blocks on the diagonal. */
@@ -365,6 +435,40 @@ static void rows_of_base(const soa_machine *m, matrix out) {
                 AT(out, 6 * i - 6 + j, c) = y[j];
         }
 }
+/* dH from the derivatives of the columns; Ht: the last row of H of joints whose H varies. */
+static void rows_of_change(soa_machine *m, int leaf, matrix out) {
+    const soa_work *w = m->work;
+    for (int i = 1; i <= m->model->nb; ++i) {
+        const soai_body_double *b = w->view.body + i;
+        const int last = b->nv - 1;
+        for (int r = 0; joint_varies(b) && r < b->nv; ++r) {
+            double row[6] = {0}, by[6];
+            if (leaf == LEAF_TURNING && r == last) step_column(&w->view, &w->w, b, b->kind, r, row);
+            for (int c = 0; leaf == LEAF_DHINGE && c < b->nv; ++c) {
+                joint_dcolumn(&w->w, b, r, c, by);
+                v6_add_scaled(m->dq[b->iv + c], by, row);
+            }
+            for (int j = 0; j < 6; ++j)
+                AT(out, b->iv + r, 6 * (i - 1) + j) = row[j];
+        }
+    }
+}
+/* diag x(k) x* of the joints' displacements H' dq. */
+static void rows_of_Theta(soa_machine *m, matrix out) {
+    const soa_work *w = m->work;
+    for (int i = 1; i <= m->model->nb; ++i) {
+        const soai_body_double *b = w->view.body + i;
+        double x[6] = {0};
+        joint_add(&w->view, &w->w, b, b->kind, b->nv, m->dq + b->iv, x);
+        for (int c = 0; c < 6; ++c) {
+            double e[6] = {0}, y[6];
+            e[c] = 1;
+            cross_force(x, e, y);
+            for (int j = 0; j < 6; ++j)
+                AT(out, 6 * i - 6 + j, 6 * i - 6 + c) = y[j];
+        }
+    }
+}
 /* Writes a leaf that is formed entry by entry; 0 if it is a product of others. */
 static int entries_of(soa_machine *m, int leaf, matrix out) {
     const soai_view_double *k = &m->work->view;
@@ -390,6 +494,14 @@ static int entries_of(soa_machine *m, int leaf, matrix out) {
             put_phi(out, 6 * m->tips.body[f] - 6, 6 * f, m->tips.R + 9 * f, m->tips.p + 3 * f);
         return 1;
     case LEAF_INJECT: rows_of_base(m, out); return 1;
+    case LEAF_TURNING:
+    case LEAF_DHINGE: rows_of_change(m, leaf, out); return 1;
+    case LEAF_THETA: rows_of_Theta(m, out); return 1;
+    case LEAF_WRENCH:
+        for (int i = 1; i <= k->nb; ++i)
+            for (int c = 0; c < 36; ++c)
+                AT(out, 6 * i - 6 + c / 6, 6 * i - 6 + c % 6) = m->wrench_turn[36 * i + c];
+        return 1;
     default: return 0;
     }
 }
@@ -482,7 +594,7 @@ static matrix form(oracle *o, int leaf) {
         return sum_of_powers(
             plus(1, identity(nl), -1, times(copy(of(o, LEAF_SHIFT)), copy(of(o, LEAF_XPHI)))));
     case LEAF_ART: return articulated(o);
-    case LEAF_COMPOSITE: return composite(o);
+    case LEAF_COMPOSITE: return composite_inertias(o);
     case LEAF_DIAG: {
         matrix H = of(o, LEAF_HINGE), P = of(o, LEAF_ART);
         return plus(1, times(times(copy(H), copy(P)), turn(copy(H))), 1, copy(of(o, LEAF_ROTOR)));
@@ -507,12 +619,31 @@ static matrix form(oracle *o, int leaf) {
     case LEAF_CENTRIPETAL:
     case LEAF_BIASACC:
     case LEAF_BIASFORCE: return bias(o, leaf);
+    case LEAF_DART: return inertia_change(o, LEAF_ART);
+    case LEAF_DCOMPOSITE: return inertia_change(o, LEAF_COMPOSITE);
     default: return (matrix){0};
     }
 }
 static matrix of(oracle *o, int leaf) {
     if (!o->leaf[leaf].x) o->leaf[leaf] = form(o, leaf);
     return o->leaf[leaf];
+}
+
+/* cross(v), bar(v) column by column. */
+static matrix crosses(expr_kind kind, matrix v) {
+    matrix out = v.x ? make(v.rows, v.rows) : (matrix){0};
+    for (int c = 0; out.x && c < v.rows; ++c) {
+        const int at = c - c % 6;
+        double e[6] = {0}, y[6];
+        e[c % 6] = 1;
+        if (kind == EXPR_CROSS)
+            cross_motion(v.x + at, e, y);
+        else
+            cross_force(e, v.x + at, y);
+        for (int r = 0; r < 6; ++r)
+            AT(out, at + r, c) = y[r];
+    }
+    return release(v, (matrix){0}, out);
 }
 
 static matrix eval(oracle *o, const soa_expr *e);
@@ -590,6 +721,7 @@ static matrix eval(oracle *o, const soa_expr *e) {
     if (e->kind == EXPR_ADJOINT) return turn(eval(o, e->arg[0]));
     if (e->kind == EXPR_INVERSE) return inverse_of(o, e);
     if (e->kind == EXPR_PSEUDO) return pseudo_inverse_of(o, e);
+    if (e->kind == EXPR_CROSS || e->kind == EXPR_BAR) return crosses(e->kind, eval(o, e->arg[0]));
     if (e->kind == EXPR_SCALE) {
         matrix a = eval(o, e->arg[0]);
         return plus(e->factor, a, 0, copy(a));

@@ -174,7 +174,8 @@ int soai_self_adjoint(int leaf) {
     return leaf == LEAF_ID || leaf == LEAF_ART || leaf == LEAF_DIAG || leaf == LEAF_DINV ||
            leaf == LEAF_RIGID || leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR ||
            leaf == LEAF_MASS || leaf == LEAF_COSTATE || leaf == LEAF_PPLUS ||
-           leaf == LEAF_SMOOTHED || leaf == LEAF_AT;
+           leaf == LEAF_SMOOTHED || leaf == LEAF_AT || leaf == LEAF_DART ||
+           leaf == LEAF_DCOMPOSITE || leaf == LEAF_DDIAG;
 }
 /* The leaf that is the inverse of a leaf, or -1. */
 static int inverse_leaf(int leaf) {
@@ -212,7 +213,9 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
         soa_expr_free(a);
         return soai_leaf_new(code, space);
     }
-    if (kind == EXPR_INVERSE && meet(a->from, a->to) < 0) { /* not square */
+    const int product = kind == EXPR_CROSS || kind == EXPR_BAR;
+    if ((kind == EXPR_INVERSE && meet(a->from, a->to) < 0) || /* not square */
+        (product && (a->from != SOA_SPACE_ONE || a->to != SOA_SPACE_LINK))) {
         soa_expr_free(a);
         return NULL;
     }
@@ -224,7 +227,7 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a) {
     e->arg[0] = a;
     e->factor = factor;
     const int turned = kind == EXPR_ADJOINT || kind == EXPR_PSEUDO;
-    e->from = turned ? a->to : a->from;
+    e->from = turned || product ? a->to : a->from;
     e->to = turned ? a->from : a->to;
     return e;
 }
@@ -268,6 +271,7 @@ const soa_expr *soai_settle(const soa_expr *e, int from, int to) {
         return e;
     }
     const int turned = e->kind == EXPR_ADJOINT || e->kind == EXPR_PSEUDO;
+    if (e->kind == EXPR_CROSS || e->kind == EXPR_BAR) from = SOA_SPACE_ONE;
     const soa_expr *inner =
         soai_settle(soai_hold(e->arg[0]), turned ? to : from, turned ? from : to);
     const expr_kind kind = e->kind;
@@ -374,6 +378,12 @@ const soa_expr *soa_expr_inverse(const soa_expr *a) {
 const soa_expr *soa_expr_pseudoinverse(const soa_expr *a) {
     return soai_unary(EXPR_PSEUDO, 1, soai_hold(a));
 }
+const soa_expr *soa_expr_cross(const soa_expr *x) {
+    return soai_unary(EXPR_CROSS, 1, soai_hold(x));
+}
+const soa_expr *soa_expr_bar(const soa_expr *f) {
+    return soai_unary(EXPR_BAR, 1, soai_hold(f));
+}
 soa_space soa_expr_domain(const soa_expr *expr) {
     return expr ? (soa_space)expr->from : SOA_SPACE_COUNT;
 }
@@ -394,6 +404,7 @@ soa_causality soa_expr_causality(const soa_expr *e) {
     if (e->kind == EXPR_LEAF)
         return soai_callers(e) ? SOA_MEMORYLESS : soai_leaves[e->leaf].causality;
     soa_causality c = SOA_MEMORYLESS;
+    if (e->kind == EXPR_CROSS || e->kind == EXPR_BAR) return c;
     for (int i = 0; i < e->count; ++i)
         c = both(c, soa_expr_causality(e->arg[i]));
     if (e->kind == EXPR_ADJOINT) {
@@ -408,11 +419,15 @@ soa_causality soa_expr_causality(const soa_expr *e) {
 
 /* --- inspection ------------------------------------------------------------------------------- */
 soa_status soa_expr_get_info(const soa_expr *e, soa_expr_info *info) {
-    static const soa_expr_kind kinds[] = {
-        [EXPR_LEAF] = SOA_EXPR_LEAF,           [EXPR_SUM] = SOA_EXPR_SUM,
-        [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,     [EXPR_SCALE] = SOA_EXPR_SCALE,
-        [EXPR_ADJOINT] = SOA_EXPR_ADJOINT,     [EXPR_INVERSE] = SOA_EXPR_INVERSE,
-        [EXPR_PSEUDO] = SOA_EXPR_PSEUDOINVERSE};
+    static const soa_expr_kind kinds[] = {[EXPR_LEAF] = SOA_EXPR_LEAF,
+                                          [EXPR_SUM] = SOA_EXPR_SUM,
+                                          [EXPR_PRODUCT] = SOA_EXPR_PRODUCT,
+                                          [EXPR_SCALE] = SOA_EXPR_SCALE,
+                                          [EXPR_ADJOINT] = SOA_EXPR_ADJOINT,
+                                          [EXPR_INVERSE] = SOA_EXPR_INVERSE,
+                                          [EXPR_PSEUDO] = SOA_EXPR_PSEUDOINVERSE,
+                                          [EXPR_CROSS] = SOA_EXPR_CROSS,
+                                          [EXPR_BAR] = SOA_EXPR_BAR};
     if (!e || !info) return SOA_E_ARGUMENT;
     *info = (soa_expr_info){
         .kind = kinds[e->kind], .count = e->count, .factor = e->kind == EXPR_SCALE ? e->factor : 1};
@@ -437,6 +452,14 @@ typedef struct writer {
 static void put(writer *w, const char *s) {
     for (; *s; ++s, ++w->length)
         if (w->length + 1 < w->room) w->text[w->length] = *s;
+}
+static const char *function_name(expr_kind kind) {
+    switch (kind) {
+    case EXPR_INVERSE: return "inv(";
+    case EXPR_PSEUDO: return "pinv(";
+    case EXPR_CROSS: return "cross(";
+    default: return "bar(";
+    }
 }
 /* level: 0 top, 1 inside a product, 2 under an adjoint */
 static void print(const soa_expr *e, int level, writer *w) {
@@ -487,7 +510,9 @@ static void print(const soa_expr *e, int level, writer *w) {
         break;
     case EXPR_INVERSE:
     case EXPR_PSEUDO:
-        put(w, e->kind == EXPR_PSEUDO ? "pinv(" : "inv(");
+    case EXPR_CROSS:
+    case EXPR_BAR:
+        put(w, function_name(e->kind));
         print(e->arg[0], 0, w);
         put(w, ")");
         break;

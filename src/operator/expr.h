@@ -83,7 +83,39 @@ enum { ANY = SOA_SPACE_COUNT };
     X(CLASSICFORCE, "bc", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "b - M wxv",              \
       "bias forces of RK88-I: classical")                                                          \
     X(CLASSICALPHA, "alphac", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL, "alpha + wxv",        \
-      "classical link accelerations, RK88-I (2.14)")
+      "classical link accelerations, RK88-I (2.14)")                                               \
+    /* derivatives, differentiate.c */                                                             \
+    X(DQ, "dq", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                              \
+      "direction of d(...): change of q, in the tangent space")                                    \
+    X(DTHD, "dthd", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "its change of thd")     \
+    X(DTHDD, "dthdd", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "its change of thdd")  \
+    X(DTORQUE, "dT", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL, "its change of T")      \
+    X(DTIPFORCE, "df0", SOA_SPACE_ONE, SOA_SPACE_TIP, SOA_MEMORYLESS, NULL, "its change of f0")    \
+    X(TURNING, "Ht", SOA_SPACE_LINK, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                        \
+      "rows of H about which its others turn (universal, planar joints)")                          \
+    X(WRENCH, "Wx", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                          \
+      "change of external wrenches given in world axes when links turn")                           \
+    X(THETA, "Theta", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                        \
+      "-cross(H' dq)', so that dE_phi = E_phi Theta")                                              \
+    X(DHINGE, "dH", SOA_SPACE_LINK, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                         \
+      "-H cross(Ht' dq)', change of H")                                                            \
+    X(DART, "dP", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "change of P")             \
+    X(DCOMPOSITE, "dMc", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL, "change of Mc")     \
+    X(DDIAG, "dD", SOA_SPACE_JOINT, SOA_SPACE_JOINT, SOA_MEMORYLESS,                               \
+      "H dP H' + dH P H' + H P dH'", "change of D")                                                \
+    X(DGAIN, "dG", SOA_SPACE_JOINT, SOA_SPACE_LINK, SOA_MEMORYLESS,                                \
+      "(I - G H) (dP H' + P dH') inv(D) - G dH G", "change of G")                                  \
+    X(DEPSI, "dE_psi", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_CAUSAL,                                 \
+      "E_phi (Theta (I - G H) - dG H - G dH)", "change of E_psi")                                  \
+    X(DVELOCITY, "dV", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL,                              \
+      "phi' (Theta' E_phi' V + dH' thd + H' dthd)", "change of V")                                 \
+    X(DBIASACC, "da", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL,                               \
+      "cross(dV - Ht' dthd) H' thd + cross(V - Ht' thd) (dH' thd + H' dthd) + Theta' E g",         \
+      "change of a")                                                                               \
+    X(DBIASFORCE, "db", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL,                             \
+      "bar(M V) dV - cross(V)' M dV - Wx phi' H' dq", "change of b")                               \
+    X(DALPHA, "dalpha", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL,                             \
+      "phi' (Theta' E_phi' alpha + dH' thdd + H' dthdd + da)", "change of alpha")
 
 enum {
 #define SOAI_LEAF_CODE_(code, name, from, to, causality, definition, what) LEAF_##code,
@@ -111,7 +143,9 @@ typedef enum expr_kind {
     EXPR_SCALE,
     EXPR_ADJOINT,
     EXPR_INVERSE,
-    EXPR_PSEUDO /* least-norm inverse */
+    EXPR_PSEUDO, /* least-norm inverse */
+    EXPR_CROSS,  /* diag x(k) x, of a link vector x */
+    EXPR_BAR     /* bar(f) x = x x* f, of a link vector f */
 } expr_kind;
 /* Bytes of the name of a leaf, with its zero; a caller's own have at most MOST_OWN_NAME. */
 enum { MOST_LEAF_NAME = 64, MOST_OWN_NAME = 32 };
@@ -155,6 +189,14 @@ const soa_expr *soai_unary(expr_kind kind, double factor, const soa_expr *a);
 const soa_expr *soai_settle(const soa_expr *e, int from, int to);
 /* Replaces every leaf that has a definition by the definition. */
 const soa_expr *soai_expand(const soa_expr *e);
+/* Definitions expanded; without terms in Ht and dH, for models in which they are zero. */
+const soa_expr *soai_without_turning(const soa_expr *e);
+/* The name of a leaf or function in e that has no derivative; NULL: everything has.  Is a leaf of
+ * that name a direction, or a derivative itself? */
+const char *soai_undifferentiable(const soa_expr *e);
+int soai_is_direction(const char *name);
+/* 1: linear in the direction dq, dthd, ...; 0 times anything is too. */
+int soai_is_derivative(const soa_expr *e);
 /* 1 for a primitive leaf that equals its adjoint. */
 int soai_self_adjoint(int leaf);
 /* 1 for spaces that have numbers for each body or joint: joint, link, edge. */

@@ -30,6 +30,7 @@ void soa_machine_free(soa_machine *m) {
     free(m->costate);
     free(m->root[0]);
     free(m->root[1]);
+    soai_direction_free(m);
     for (int i = 0; i < m->variable_count; ++i)
         free(m->variable[i].value);
     free(m);
@@ -68,8 +69,8 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
                           .body = soai_zeroed(nt, sizeof(int)),
                           .R = soai_zeroed(9 * nt, sizeof(double)),
                           .p = soai_zeroed(3 * nt, sizeof(double))};
-    if (s || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 || !m->fext || !m->composite ||
-        !m->tips.body || !m->tips.R || !m->tips.p) {
+    if (s || !soai_direction_create(m) || !m->q || !m->thd || !m->thdd || !m->torque || !m->f0 ||
+        !m->fext || !m->composite || !m->tips.body || !m->tips.R || !m->tips.p) {
         soa_machine_free(m);
         return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     }
@@ -131,7 +132,7 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     if (posed) s = soa_kinematics(m->model, w, q, NULL, NULL); /* also the poses in the world */
     if (s) return s;
     m->posed = posed;
-    m->articulated = m->composed = 0;
+    m->articulated = m->composed = m->changed_P = m->changed_Mc = 0;
     const size_t nv = (size_t)m->model->nv * sizeof(double);
     memcpy(m->q, q ? q : w->neutral_q, (size_t)m->model->nq * sizeof(double));
     const double *from[3] = {v, a, tau};
@@ -141,6 +142,7 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0)
        : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
     memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
+    memset(m->wrench_turn, 0, 36 * ((size_t)m->model->nb + 1) * sizeof *m->wrench_turn);
     for (int i = 0; i < wrench_count; ++i) {
         const soai_frame_row *row = SOAI_AT(m->model, soai_frame_row, frame) + wrenches[i].frame;
         if (!row->body) continue;
@@ -148,6 +150,7 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
         if (wrenches[i].axes == SOA_AXES_WORLD) {
             rot_tmul(w->w.Rw + 9 * row->body, wrenches[i].value, f);
             rot_tmul(w->w.Rw + 9 * row->body, wrenches[i].value + 3, f + 3);
+            soai_turning_wrench(m->wrench_turn + 36 * row->body, f, f + 3, row->p);
         } else {
             rot_mul(row->R, wrenches[i].value, f);
             rot_mul(row->R, wrenches[i].value + 3, f + 3);
@@ -287,6 +290,11 @@ const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
     case LEAF_THDD: return m->thdd;
     case LEAF_TIPFORCE: return m->f0;
     case LEAF_BASEACC: return m->base;
+    case LEAF_DQ: return m->dq;
+    case LEAF_DTHD: return m->dthd;
+    case LEAF_DTHDD: return m->dthdd;
+    case LEAF_DTORQUE: return m->dtorque;
+    case LEAF_DTIPFORCE: return m->df0;
     case LEAF_VARIABLE: return soai_own(m, leaf);
     default: return NULL;
     }

@@ -24,6 +24,10 @@ struct soa_machine {
     int articulated;   /* P, D, U are valid */
     int composed;      /* composite is valid */
     double *composite; /* m, h, I of each body with everything outward; 10 (nb + 1) */
+    /* Direction of derivatives, and its recursions; blocks of 36 numbers, nb + 1 */
+    double *dq, *dthd, *dthdd, *dtorque, *df0;
+    double *wrench_turn, *dP, *dMc;
+    int changed_P, changed_Mc; /* dP, dMc are valid */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
     double *costate;  /* Delta; made by the first plan that uses it */
@@ -52,6 +56,18 @@ void soai_pose(soa_machine *m);
 soa_status soai_articulate(soa_machine *m);
 /* Computes the composite inertias unless valid. */
 void soai_compose(soa_machine *m);
+/* Computes dP, dMc unless valid; the articulated or composite inertias are valid. */
+void soai_change_P(soa_machine *m);
+void soai_change_Mc(soa_machine *m);
+/* Arrays of the direction: made with the machine, released with it; 0: no memory. */
+int soai_direction_create(soa_machine *m);
+void soai_direction_free(soa_machine *m);
+/* Adds to the blocks of Wx a wrench in world axes, given in body axes: its couple, its force, and
+ * the point of action of the force. */
+void soai_turning_wrench(double block[36], const double couple[3], const double force[3],
+                         const double point[3]);
+/* The blocks of Wx, dP, dMc; NULL of other leaves. */
+const double *soai_change_blocks(const soa_machine *m, const soa_expr *leaf);
 /* Value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
 /* The numbers of a caller's operator, or NULL. */

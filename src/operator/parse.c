@@ -257,24 +257,51 @@ static const soa_expr *block(parser *p, int *is) {
     return NULL;
 }
 
-/* inv, pinv and sqrt of a sum in parentheses */
+/* inv, pinv, cross, bar, sqrt and d of a sum in parentheses */
 static const struct {
     const char *text;
     expr_kind kind;
-} functions[] = {{"inv", EXPR_INVERSE}, {"pinv", EXPR_PSEUDO}, {"sqrt", EXPR_LEAF}};
+} functions[] = {{"inv", EXPR_INVERSE}, {"pinv", EXPR_PSEUDO}, {"cross", EXPR_CROSS},
+                 {"bar", EXPR_BAR},     {"sqrt", EXPR_LEAF},   {"d", EXPR_LEAF}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 static int function_at(const char *at) {
     for (int i = 0; i < FUNCTIONS; ++i) {
         const size_t n = strlen(functions[i].text);
+        const int own = functions[i].kind == EXPR_CROSS || functions[i].kind == EXPR_BAR || n == 1;
+        if (own && at[n] != '(') continue; /* a name of the caller */
         if (!strncmp(at, functions[i].text, n) && !isalnum((unsigned char)at[n]) && at[n] != '_')
             return i;
     }
     return -1;
 }
+/* cross(e), bar(e) or d(e), which take e. */
+static const soa_expr *of_vector(parser *p, const char *start, expr_kind kind, const soa_expr *e) {
+    const soa_expr *made = soai_unary(kind, 1, soai_settle(e, SOA_SPACE_ONE, SOA_SPACE_LINK));
+    if (made) return made;
+    return fail(p, start,
+                kind == EXPR_CROSS ? "cross(x) needs a link vector x"
+                                   : "bar(f) needs a link vector f");
+}
+static const soa_expr *derivative(parser *p, const char *start, const soa_expr *e) {
+    const soa_expr *settled = soai_settle(e, ANY, ANY), *made = NULL;
+    const soa_status s = soa_expr_differentiate(settled, NULL, NULL, &made);
+    char text[160] = "the space of I is not fixed by anything beside it";
+    const char *what = settled ? soai_undifferentiable(settled) : NULL;
+    if (what)
+        snprintf(text, sizeof text, "'%s' cannot be differentiated: %s", what,
+                 soai_is_direction(what)
+                     ? "it belongs to a derivative, and there are no second ones"
+                     : "no rule is known");
+    soa_expr_free(settled);
+    return s == SOA_OK ? made : fail(p, start, text);
+}
 /* The function of e, which it takes. */
 static const soa_expr *applied(parser *p, const char *start, int function, const soa_expr *e) {
     if (functions[function].kind == EXPR_INVERSE) return inverse_of(p, start, e);
     if (functions[function].kind == EXPR_PSEUDO) return soai_unary(EXPR_PSEUDO, 1, e);
+    if (functions[function].kind != EXPR_LEAF)
+        return of_vector(p, start, functions[function].kind, e);
+    if (!strcmp(functions[function].text, "d")) return derivative(p, start, e);
     const int known = e->kind == EXPR_LEAF && e->leaf == LEAF_DIAG;
     soa_expr_free(e);
     return known ? soai_leaf_new(LEAF_ROOT, ANY)

@@ -28,8 +28,8 @@ static int uses_P(int code) {
 }
 /* Delta and the roots of D need P, D and G. */
 static int block_uses_P(const value *v) {
-    return v->leaf && (v->leaf->leaf == LEAF_COSTATE || v->leaf->leaf == LEAF_ROOT ||
-                       v->leaf->leaf == LEAF_ROOTINV);
+    return v->leaf && (v->leaf->leaf == LEAF_DART || v->leaf->leaf == LEAF_COSTATE ||
+                       v->leaf->leaf == LEAF_ROOT || v->leaf->leaf == LEAF_ROOTINV);
 }
 static int recursion(int code) {
     return code == OP_PHI || code == OP_PHI_T || code == OP_PSI || code == OP_PSI_T;
@@ -133,6 +133,43 @@ static int apply_pseudo(builder *b, const soa_expr *e, int turned, int x) {
     soa_expr_free(adjoint);
     return y;
 }
+/* cross(v) x, bar(v) x, or their adjoints. */
+static int apply_cross(builder *b, const soa_expr *e, int turned, int x) {
+    const int v = apply(b, e->arg[0], 0, -1), cross = e->kind == EXPR_CROSS;
+    value y = {.code = cross && !turned ? OP_CROSS : OP_CROSS_FORCE, .space = SOA_SPACE_LINK};
+    y.a = cross && turned ? v : x;
+    y.b = cross && turned ? x : v;
+    const int made = value_of(b, y);
+    if (!turned) return made;
+    return value_of(b,
+                    (value){.code = OP_SUM, .space = SOA_SPACE_LINK, .a = made, .b = -1, .x = -1});
+}
+/* The leaves of derivatives that are no vectors. */
+enum { NOT_A_DERIVATIVE = -3 };
+static int apply_derivative(builder *b, const soa_expr *e, int turned, int x) {
+    switch (e->leaf) {
+    case LEAF_THETA: { /* Theta x = delta x* x,  Theta' x = x x delta,  delta = H' dq */
+        const int delta = value_of(
+            b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_DQ), .b = -1});
+        return value_of(b, (value){.code = turned ? OP_CROSS : OP_CROSS_FORCE,
+                                   .space = SOA_SPACE_LINK,
+                                   .a = delta,
+                                   .b = x});
+    }
+    case LEAF_DHINGE: { /* dH x = H (t x* x),  dH' x = (H' x) x t,  t = Ht' dq */
+        const int turn = value_of(
+            b, (value){.code = OP_HT_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_DQ), .b = -1});
+        value y = {.code = OP_CROSS_FORCE, .space = SOA_SPACE_LINK, .a = turn, .b = x};
+        if (!turned)
+            return value_of(
+                b, (value){.code = OP_H, .space = SOA_SPACE_JOINT, .a = value_of(b, y), .b = -1});
+        y.code = OP_CROSS;
+        y.b = value_of(b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = x, .b = -1});
+        return value_of(b, y);
+    }
+    default: return NOT_A_DERIVATIVE;
+    }
+}
 static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     static const int codes[LEAF_COUNT][2] = {[LEAF_PHI] = {OP_PHI, OP_PHI_T},
                                              [LEAF_PSI] = {OP_PSI, OP_PSI_T},
@@ -147,11 +184,15 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
                                              [LEAF_COMPOSITE] = {OP_MC, OP_MC},
                                              [LEAF_ROTOR] = {OP_JR, OP_JR},
                                              [LEAF_TIPS] = {OP_B, OP_B_T},
-                                             [LEAF_INJECT] = {OP_E, OP_E_T}};
+                                             [LEAF_INJECT] = {OP_E, OP_E_T},
+                                             [LEAF_TURNING] = {OP_HT, OP_HT_T}};
     if (e->leaf == LEAF_ID) return x;
     if (e->leaf >= LEAF_MATRIX || e->leaf == LEAF_COSTATE || e->leaf == LEAF_ROOT ||
-        e->leaf == LEAF_ROOTINV)
+        e->leaf == LEAF_ROOTINV || e->leaf == LEAF_WRENCH || e->leaf == LEAF_DART ||
+        e->leaf == LEAF_DCOMPOSITE)
         return apply_blocks(b, e, turned, x);
+    const int derivative = apply_derivative(b, e, turned, x);
+    if (derivative != NOT_A_DERIVATIVE) return derivative;
     if (e->from == SOA_SPACE_ONE) {
         if (turned) {
             b->why = "it multiplies by the adjoint of a vector";
@@ -190,6 +231,12 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
         b, (value){
                .code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
+/* A multiple of another value: that value, *s times its factor. */
+static int unscaled(const builder *b, int y, double *s) {
+    if (y < 0 || b->v[y].code != OP_SUM || b->v[y].b != -1) return y;
+    *s *= b->v[y].x;
+    return b->v[y].a;
+}
 /* The value of e (or e') times value x; x is -1 if e is a vector. */
 static int apply(builder *b, const soa_expr *e, int turned, int x) {
     if (b->why || x == -2 || !e) return -2;
@@ -198,12 +245,13 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     case EXPR_ADJOINT: return apply(b, e->arg[0], !turned, x);
     case EXPR_PSEUDO: return apply_pseudo(b, e, turned, x);
     case EXPR_SCALE: {
-        const int y = is_vector(b, apply(b, e->arg[0], turned, x));
-        return value_of(b, (value){.code = OP_SUM,
-                                   .space = y >= 0 ? b->v[y].space : 0,
-                                   .a = y,
-                                   .b = -1,
-                                   .x = e->factor});
+        int y = is_vector(b, apply(b, e->arg[0], turned, x));
+        double s = e->factor;
+        y = unscaled(b, y, &s);
+        if (s == 1) return y;
+        return value_of(
+            b,
+            (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = s});
     }
     case EXPR_PRODUCT:
         for (int i = 0; i < e->count; ++i)
@@ -214,9 +262,10 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
         double scale = 1;
         for (int i = 0; i < e->count; ++i) {
             const soa_expr *t = e->arg[i];
-            const double s = t->kind == EXPR_SCALE ? t->factor : 1;
-            const int y = is_vector(b, apply(b, t->kind == EXPR_SCALE ? t->arg[0] : t, turned, x));
+            double s = t->kind == EXPR_SCALE ? t->factor : 1;
+            int y = is_vector(b, apply(b, t->kind == EXPR_SCALE ? t->arg[0] : t, turned, x));
             if (y == -2) return -2;
+            y = unscaled(b, y, &s);
             if (total < 0) {
                 total = y;
                 scale = s;
@@ -237,6 +286,8 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
                                                 .b = -1,
                                                 .x = scale});
     }
+    case EXPR_CROSS:
+    case EXPR_BAR: return apply_cross(b, e, turned, x);
     default: {
         const soa_expr *inverse = soai_inverse_of(e->arg[0]),
                        *wide = inverse ? soai_expand(inverse) : NULL;
@@ -264,6 +315,10 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
 static int dense_op(int code) {
     return code == OP_SOLVE || code == OP_MATRIX || code == OP_PSEUDO;
 }
+/* Is the second argument a vector too? */
+static int two_vectors(int code) {
+    return code == OP_SUM || code == OP_CROSS || code == OP_CROSS_FORCE;
+}
 static int level_all(builder *b, int first) {
     int most = -1;
 #define WAY_OF(level) ((level) % 2 == 0 ? first : -first)
@@ -271,7 +326,7 @@ static int level_all(builder *b, int first) {
         value *v = b->v + i;
         int level = dense_op(v->code) ? -1 : 0;
         const int ab[2] = {v->a, v->b};
-        for (int s = 0; s < (v->code == OP_SUM ? 2 : 1); ++s)
+        for (int s = 0; s < (two_vectors(v->code) ? 2 : 1); ++s)
             if (ab[s] >= 0) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
@@ -387,14 +442,26 @@ static int fused_form(const soa_machine *m, const soa_expr *e) {
     }
     return found;
 }
+/* Without terms that are zero in every state of the model. */
+static const soa_expr *for_model(const soa_machine *m, const soa_expr *e) {
+    int turning = 0;
+    for (int i = 1; i <= m->model->nb; ++i) {
+        const int type = soai_bodies(m->model)[i].type;
+        turning |= type == SOA_UNIVERSAL || type == SOA_PLANAR;
+    }
+    return turning ? soai_hold(e) : soai_without_turning(e);
+}
 static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message,
                            size_t room) {
     soa_plan *p = soai_zeroed(1, sizeof *p);
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
     p->fused = fused_form(m, expr);
+    p->derivative = soai_is_derivative(expr);
     p->forces = soai_zeroed(6 * ((size_t)m->model->nb + 1), sizeof(double));
-    p->values = p->forces ? values_of(expr, &p->last) : NULL;
+    const soa_expr *fit = for_model(m, expr);
+    p->values = p->forces && fit ? values_of(fit, &p->last) : NULL;
+    soa_expr_free(fit);
     soa_status s = !p->values ? SOA_E_MEMORY : SOA_OK;
     if (!s && p->last < 0) {
         char text[200] = "";
@@ -438,6 +505,12 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
     return s;
 }
 
+static int computes(const soa_plan *p, int leaf) {
+    int found = 0;
+    for (int i = 0; i < p->block_count; ++i)
+        found |= p->blocks[i]->leaf == leaf;
+    return found;
+}
 /* A vector that is read in place. */
 static int is_data(const value *v) {
     return v->code == OP_INPUT && v->leaf && !soai_is_zero(v->leaf);
@@ -489,6 +562,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
         p->articulates |= uses_P(v->code) || block_uses_P(v);
         solves += dense_op(v->code);
     }
+    p->composes |= computes(p, LEAF_DCOMPOSITE);
     p->memory = soai_zeroed(total + 1, sizeof(double));
     p->slot = soai_zeroed((size_t)b->count + 1, sizeof *p->slot);
     p->ops = soai_zeroed((size_t)b->count + 1, sizeof *p->ops);
@@ -554,7 +628,6 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
     return SOA_OK;
 }
 
-static soa_status run_all(soa_plan *p);
 static void run_matrix(const solve *s) {
     const int rows = s->turned ? s->columns : s->rows;
     const int columns = s->turned ? s->rows : s->columns;
@@ -584,7 +657,7 @@ static soa_status run_solve(soa_machine *m, const solve *s) {
     for (int c = 0; c < s->columns; ++c) {
         memset(s->plan->input, 0, (size_t)s->columns * sizeof(double));
         s->plan->input[c] = 1;
-        const soa_status st = run_all(s->plan);
+        const soa_status st = soai_plan_run_all(s->plan);
         if (st) return st;
         const double *y = s->plan->slot[s->plan->last];
         for (int r = 0; r < n; ++r)
@@ -613,7 +686,7 @@ static soa_status run_fused(soa_plan *p) {
     const int bad = w->k->aba(&w->aligned, &w->w, m->q, m->thd, m->torque, fext, p->slot[p->last]);
     return bad ? soai_run_hinge(m, bad) : SOA_OK;
 }
-static soa_status run_all(soa_plan *p) {
+soa_status soai_plan_run_all(soa_plan *p) {
     soa_machine *m = p->machine;
     soa_work *w = m->work;
     if (p->fused) return run_fused(p);
@@ -653,7 +726,7 @@ static soa_status run_all(soa_plan *p) {
 soa_status soa_plan_run(soa_plan *p, double *result) {
     if (!p || !result) return SOA_E_ARGUMENT;
     soai_run_begins(p->machine);
-    const soa_status s = run_all(p);
+    const soa_status s = soai_plan_run_all(p);
     if (s) return s;
     const int space = p->values->v[p->last].space,
               links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
@@ -714,7 +787,11 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
                                           [OP_PSEUDO] = "pinv",
                                           [OP_AT] = "at",
                                           [OP_INPUT] = "",
-                                          [OP_CENTRIPETAL] = "wxv"};
+                                          [OP_CENTRIPETAL] = "wxv",
+                                          [OP_CROSS] = "x",
+                                          [OP_CROSS_FORCE] = "x*",
+                                          [OP_HT] = "Ht",
+                                          [OP_HT_T] = "Ht'"};
     const builder *b = p->values;
     const value *v = b->v + i;
     char out[32], x[32], y[32];
@@ -766,6 +843,8 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     case OP_HINGES_T: SAY("%s'(k) %s(k)", t->factor, x); break;
     case OP_AT: SAY("%s(k)          for k = %s, else 0", x, v->leaf->name); break;
     case OP_CENTRIPETAL: SAY("[0; omega x v] of %s(k)", x); break;
+    case OP_CROSS: SAY("%s(k) x %s(k)", y, x); break;
+    case OP_CROSS_FORCE: SAY("%s(k) x* %s(k)", x, y); break;
     case OP_SUM:
         if (v->x == 1)
             SAY("%s(k)", x);
@@ -781,12 +860,6 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     default: SAY("%s(k) %s(k)", t->factor, x);
     }
 #undef SAY
-}
-static int computes(const soa_plan *p, int leaf) {
-    int found = 0;
-    for (int i = 0; i < p->block_count; ++i)
-        found |= p->blocks[i]->leaf == leaf;
-    return found;
 }
 void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
     static const soa_plan_step inertias[] = {
@@ -811,9 +884,18 @@ void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
     static const soa_plan_step root = {
         -3, SOA_MEMORYLESS, SOA_MEMORYLESS, SOA_SPACE_JOINT,
         0,  "sqrt(D)",      "sqrt(D)(k)",   "lower triangle of D(k) = sqrt(D)(k) sqrt(D)'(k)"};
+    static const soa_plan_step changes[] = {
+        {-2, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "dP", "dP(k)",
+         "sum phi(k,c) (Theta P+ + P+ Theta' + dP+)(c) phi'(k,c)      dP at a tip: 0"},
+        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "dP", "dP+(k)",
+         "(I - G H) dP (I - G H)' - G dH P+ - P+ dH' G'"},
+        {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "dMc", "dMc(k)",
+         "sum phi(k,c) (Theta Mc + Mc Theta' + dMc)(c) phi'(k,c)      dMc at a tip: 0"}};
     if (!p || !fn) return;
     for (size_t i = 0; i < sizeof inertias / sizeof *inertias; ++i)
         if (inertias[i].sweep == -2 ? p->articulates : p->composes) fn(user, inertias + i);
+    for (int i = 0; i < 3; ++i)
+        if (computes(p, i < 2 ? LEAF_DART : LEAF_DCOMPOSITE)) fn(user, changes + i);
     if (computes(p, LEAF_COSTATE)) fn(user, &costate);
     if (computes(p, LEAF_ROOT) || computes(p, LEAF_ROOTINV)) fn(user, &root);
     for (int level = -1; level < p->sweeps; ++level) {
@@ -848,6 +930,9 @@ static void explain_step(void *user, const soa_plan_step *t) {
 }
 /* What is formed before the first sweep, as the end of a sentence. */
 static const char *recursions_before(const soa_plan *p) {
+    const int changes = computes(p, LEAF_DART);
+    if (changes && p->composes) return ", after the inward recursions of P, D, G, dP and Mc";
+    if (changes) return ", after the inward recursions of P, D, G and dP";
     if (p->articulates && p->composes) return ", after the inward recursions of P, D, G and Mc";
     if (p->articulates) return ", after the inward recursion of P, D, G";
     return p->composes ? ", after the inward recursion of Mc" : "";

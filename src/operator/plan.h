@@ -34,6 +34,7 @@ struct soa_plan {
     soa_machine *machine;
     builder *values;
     int last, first, sweeps, recursions, articulates, composes;
+    int derivative; /* it is linear in the direction */
     soai_op *ops;
     int *start; /* first operation of each sweep; sweeps + 1 */
     double *memory, **slot;
@@ -46,5 +47,8 @@ struct soa_plan {
     int fused;
     double *forces; /* used if fused: 6 per body */
 };
+
+/* Runs without copying the result. */
+soa_status soai_plan_run_all(soa_plan *p);
 
 #endif

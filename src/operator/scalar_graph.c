@@ -269,10 +269,10 @@ soa_status soa_scalar_graph_create(soa_machine *machine, const soa_expr *expr,
         memset(g->bucket, 0xff, BUCKETS * sizeof *g->bucket);
         soai_constant(g, 0);
         if (!soai_graph_fill(g, plan, o.by_matrix, g->out))
-            s = refuse(
-                message, room,
-                "this plan has no scalar form: it takes an inverse of least norm, or numbers of "
-                "the caller in link or edge space to world axes");
+            s = refuse(message, room,
+                       "this plan has no scalar form: it takes an inverse of least norm, "
+                       "derivatives, or numbers of "
+                       "the caller in link or edge space to world axes");
         else if (g->singular)
             s = SOA_E_HINGE_SINGULAR;
         else if (g->failed || !mark(g))

@@ -35,7 +35,13 @@
     X(OP_HINGES, JOINT, JOINT, 0) /* nv x nv for each joint, likewise */           \
     X(OP_HINGES_T, JOINT, JOINT, 0)                                                \
     X(OP_AT, LINK, LINK, 0)          /* keeps body x */                            \
-    X(OP_CENTRIPETAL, LINK, LINK, 0) /* [0; omega x v] of V */
+    X(OP_CENTRIPETAL, LINK, LINK, 0) /* [0; omega x v] of V */                     \
+    X(OP_CROSS, LINK, LINK, 0)                                                     \
+    X(OP_CROSS_FORCE, LINK, LINK, 0)                                               \
+    X(OP_HT, LINK, JOINT, 0)                                                       \
+    X(OP_HT_T, JOINT, LINK, 0)                                                     \
+    X(OP_CHANGE_P, JOINT, LINK, 1)                                                 \
+    X(OP_CHANGE_MC, JOINT, LINK, 1)
 enum {
 #define SOAI_OP_CODE_(code, from, to, way) code,
     SOAI_OPS(SOAI_OP_CODE_)
@@ -50,7 +56,9 @@ enum {
 typedef struct soai_op {
     int code, space; /* space of the result */
     double x, y;     /* OP_SUM; OP_AT: x is the body */
-    /* OP_MC: b holds the composite inertias, 10 per body; OP_BLOCKS, OP_HINGES: 36 per body */
+    /* OP_MC: b holds the composite inertias, 10 per body; OP_BLOCKS, OP_HINGES: 36 per body.
+     * OP_CROSS: b x a.  OP_CROSS_FORCE: a x* b, b a force.  OP_CHANGE_P, OP_CHANGE_MC: a is dq, b
+     * as of OP_MC, out gets blocks */
     const double *a, *b;
     double *out;
 } soai_op;

@@ -5,6 +5,7 @@
  * the parent's entry of their result, which the caller has set to zero. */
 #ifndef SOAI_EXEC_H
 #define SOAI_EXEC_H
+#include "derivative_steps.h"
 #include "operator_program.h"
 #include "steps.h"
 
@@ -148,6 +149,10 @@ SOAI_INLINE void exec_centripetal(const real *x, real *y) {
     for (int j = 0; j < 3; ++j)
         y[3 + j] = t[j];
 }
+/* Is this the coordinate about whose axis the other columns of H* turn in body axes? */
+SOAI_INLINE int exec_turns(const body_table *b, int c) {
+    return joint_varies(b) && c == b->nv - 1;
+}
 
 SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i,
                            int kind, int nv, const soai_op *ops, int count, const soai_tips *tips,
@@ -216,6 +221,19 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
                 y[j] = op->x == i ? x[j] : REAL(0);
             break;
         case OP_CENTRIPETAL: exec_centripetal(x, y); break;
+        case OP_CROSS: cross_motion(op->b + 6 * i, x, y); break;
+        case OP_CROSS_FORCE: cross_force(x, op->b + 6 * i, y); break;
+        case OP_HT:
+            for (int c = 0; c < nv; ++c)
+                yj[c] = exec_turns(b, c) ? v6_dot(w->H + 6 * (b->iv + c), x) : REAL(0);
+            break;
+        case OP_HT_T:
+            v6_zero(y);
+            for (int c = 0; c < nv; ++c)
+                if (exec_turns(b, c)) v6_add_scaled(xj[c], w->H + 6 * (b->iv + c), y);
+            break;
+        case OP_CHANGE_P: step_change_P(k, w, b, i, op->a, op->out); break;
+        case OP_CHANGE_MC: step_change_Mc(k, w, b, i, op->a, op->b, op->out); break;
         default: break;
         }
     }

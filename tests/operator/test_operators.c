@@ -43,6 +43,12 @@ static bench open_bench(const char *name, int ideal, long seed) {
     roll_many(&d, -1, 1, nv, b.tau);
     roll_many(&d, -1, 1, 12, b.f0);
     assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, b.a, b.tau, b.f0, NULL, 0), SOA_OK);
+    double *dx = calloc(4 * nv + 12, sizeof *dx);
+    roll_many(&d, -1, 1, 4 * nv + 12, dx);
+    assert_int_equal(
+        soa_machine_set_direction(b.machine, dx, dx + nv, dx + 2 * nv, dx + 3 * nv, dx + 4 * nv),
+        SOA_OK);
+    free(dx);
     return b;
 }
 static void close_bench(bench *b) {
