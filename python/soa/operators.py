@@ -203,6 +203,63 @@ class Expr:
         """
         with _lock:
             return Expr._adopt(_c.soa_expr_pseudoinverse(self._pointer), f"{self} has no inverse of least norm")
+    # --- derivatives ------------------------------------------------------------------------------------------------
+
+    def d(self) -> Expr:
+        """The derivative in the direction dq, dthd, dthdd, dT, df0, as an expression.
+
+        `Machine.evaluate` and `dense` take the direction as dq, dv, da, dtau, df0.  dq lies in the tangent space of q,
+        as `Model.integrate` takes it.
+
+        >>> from soa.operators import V, phi
+        >>> print(phi.d())
+        phi E_phi Theta phi
+        >>> print(V.d(), "=", V.d().definition)
+        dV = phi' (Theta' E_phi' V + dH' thd + H' dthd)
+        """
+        return self._differentiated()[0]
+
+    def differentiation(self) -> list[tuple[str, str]]:
+        """The rules that `d` uses: pairs of a reason and a rule or form.
+
+        >>> from soa.operators import E_phi, phi
+        >>> (phi @ E_phi).differentiation()[0]
+        ('phi shifts motions rigidly: dE_phi = E_phi Theta', 'd(E_phi) = E_phi Theta')
+        """
+        return self._differentiated()[1]
+
+    def _differentiated(self) -> tuple[Expr, list[tuple[str, str]]]:
+        steps: list[tuple[str, str]] = []
+        collect = _c.soa_derivation_fn(lambda _user, rule, result: steps.append((text(rule), text(result))))
+        made = POINTER(_c.soa_expr)()
+        with _lock:
+            status = _c.soa_expr_differentiate(self._pointer, collect, None, byref(made))
+            if status == _c.SOA_E_ARGUMENT:
+                raise error(status, f"d({self}): it contains a derivative or a direction; there are no second ones")
+            check(status, None, f"d({self})")
+            return Expr._adopt(made), steps
+
+    def jacobian(self, argument: str) -> Expr:
+        """The derivative of a vector with respect to one argument of the state, as an operator.
+
+        argument: "q", "v", "a", "tau" or "f0".  Expressions with psi, P, D, G, K or Mc have none that is made of
+        operators; `Machine.jacobian` takes any.
+
+        >>> from soa.operators import V, form
+        >>> print(V.jacobian("v"))
+        phi' H'
+        >>> form("ID").jacobian("q").domain
+        'joint'
+        """
+        made = POINTER(_c.soa_expr)()
+        with _lock:
+            status = _c.soa_expr_jacobian(self._pointer, _direction(argument), byref(made))
+            if status == _c.SOA_E_NO_CONVERGENCE:
+                raise error(status, f"jacobian of {self}: dP or dMc occurs; Machine.jacobian computes it by columns")
+            if status == _c.SOA_E_ARGUMENT:
+                raise error(status, f"jacobian of {self}: expected a vector without derivatives in it")
+            check(status, None, f"jacobian of {self}")
+            return Expr._adopt(made)
 
     # --- looking inside ---------------------------------------------------------------------------------------------
 
@@ -379,6 +436,15 @@ class Expr:
         variables of yours `void name(q, thd, thdd, T, f0, own, result)`, and a comment that says where each begins.
         """
         return Machine(model, tips)._emit(_applied(self, scalar=True), name, axes, by_matrix)
+
+
+_DIRECTIONS = {"q": "Q", "v": "V", "a": "A", "tau": "TAU", "f0": "F0"}
+
+
+def _direction(argument: str) -> int:
+    if argument not in _DIRECTIONS:
+        raise ValueError(f"argument is {argument!r}, expected one of {', '.join(map(repr, _DIRECTIONS))}")
+    return int(getattr(_c, f"SOA_DIRECTION_{_DIRECTIONS[argument]}"))
 
 
 class Derivation(list[tuple[str, str]]):
@@ -582,6 +648,24 @@ _LATEX = {
     "ac": "a_c",
     "bc": "b_c",
     "alphac": r"\alpha_c",
+    "dq": r"\delta q",
+    "dthd": r"\delta\dot\theta",
+    "dthdd": r"\delta\ddot\theta",
+    "dT": r"\delta T",
+    "df0": r"\delta f(0)",
+    "Ht": "H_t",
+    "Wx": "W_\\times",
+    "Theta": r"\Theta",
+    "dH": r"\delta H",
+    "dP": r"\delta P",
+    "dMc": r"\delta M_c",
+    "dD": r"\delta D",
+    "dG": r"\delta G",
+    "dE_psi": r"\delta\mathcal{E}_\psi",
+    "dV": r"\delta V",
+    "da": r"\delta a",
+    "db": r"\delta b",
+    "dalpha": r"\delta\alpha",
 }
 _SUM, _PRODUCT, _POWER = 0, 1, 2  # how tightly the surroundings bind
 
@@ -613,6 +697,9 @@ def _latex(pointer: Any, around: int) -> str:
         inside = _latex(parts[0], _PRODUCT)
         factor = {1.0: "", -1.0: "-"}.get(info.factor, f"{info.factor:.15g} ")
         made, binds = factor + inside, _PRODUCT
+    elif info.kind in (_c.SOA_EXPR_CROSS, _c.SOA_EXPR_BAR):
+        function = "cross" if info.kind == _c.SOA_EXPR_CROSS else "bar"
+        made, binds = rf"\mathrm{{{function}}}\left({_latex(parts[0], _SUM)}\right)", _POWER
     else:
         sign = {_c.SOA_EXPR_ADJOINT: "^*", _c.SOA_EXPR_INVERSE: "^{-1}"}.get(info.kind, r"^\dagger")
         inside_info = _info(parts[0])
@@ -758,6 +845,30 @@ def _check_name(name: str) -> None:
         raise InputError(f"a variable {name!r}: this is a name of the algebra", "SOA_E_NAME")
 
 
+def cross(x: Expr) -> Expr:
+    """The operator that multiplies link motions by a link vector x, body by body: cross(x) @ y is x × y.
+
+    cross(x).T @ f is -x ×* f, of link forces.
+
+    >>> from soa.operators import H, V, cross, thd
+    >>> print(cross(V) @ H.T @ thd)
+    cross(V) H' thd
+    """
+    with _lock:
+        return Expr._adopt(_c.soa_expr_cross(x._pointer), f"cross({x}): expected a link vector")
+
+
+def bar(f: Expr) -> Expr:
+    """The operator that turns link forces f with link motions y, body by body: bar(f) @ y is y ×* f.
+
+    >>> from soa.operators import M, V, bar
+    >>> print(bar(M @ V) @ V)
+    bar(M V) V
+    """
+    with _lock:
+        return Expr._adopt(_c.soa_expr_bar(f._pointer), f"bar({f}): expected a link vector")
+
+
 def identity_operator(space: str) -> Expr:
     """The identity of a space; `I` is that of any space."""
     with _lock:
@@ -875,18 +986,25 @@ class Machine:
         tau: ArrayLike | None = None,
         f0: ArrayLike | None = None,
         wrenches: Sequence[Wrench] = (),
+        dq: ArrayLike | None = None,
+        dv: ArrayLike | None = None,
+        da: ArrayLike | None = None,
+        dtau: ArrayLike | None = None,
+        df0: ArrayLike | None = None,
         **vectors: ArrayLike,
     ) -> Array:
         """The value of an expression at a state: a vector by planned O(n) sweeps, an operator as its dense matrix,
         O(n^3).
 
         q None is the neutral configuration, anything else None zero.  `v` is the papers' thd, `a` thdd, `tau` T; `f0`
-        has six numbers a tip, on the environment, in the tips' axes.  expr may be the name of one of the papers'
+        has six numbers a tip, on the environment, in the tips' axes.  dq, dv, da, dtau and df0 are the direction of
+        derivatives, `Expr.d`.  expr may be the name of one of the papers'
         algorithms, too (`forms()`).  `vectors` are the values of variables, matrices
         for operators. In an expression given as text each variable lies in the first space, of joint, tip, link, edge,
         base, that has the size of its value and makes sense there.  `dense` computes vectors by matrices, too.
         """
-        return self._evaluate(expr, False, q, v, a, tau, f0, wrenches, vectors)
+        direction = (dq, dv, da, dtau, df0)
+        return self._evaluate(expr, False, q, v, a, tau, f0, wrenches, direction, vectors)
 
     def dense(
         self,
@@ -897,12 +1015,18 @@ class Machine:
         tau: ArrayLike | None = None,
         f0: ArrayLike | None = None,
         wrenches: Sequence[Wrench] = (),
+        dq: ArrayLike | None = None,
+        dv: ArrayLike | None = None,
+        da: ArrayLike | None = None,
+        dtau: ArrayLike | None = None,
+        df0: ArrayLike | None = None,
         **vectors: ArrayLike,
     ) -> Array:
         """As `evaluate`, by dense arithmetic from the definitions alone: shares nothing with the sweeps, takes any
         inverse.
         """
-        return self._evaluate(expr, True, q, v, a, tau, f0, wrenches, vectors)
+        direction = (dq, dv, da, dtau, df0)
+        return self._evaluate(expr, True, q, v, a, tau, f0, wrenches, direction, vectors)
 
     def _evaluate(
         self,
@@ -914,11 +1038,13 @@ class Machine:
         tau: ArrayLike | None,
         f0: ArrayLike | None,
         wrenches: Sequence[Wrench],
+        direction: Sequence[ArrayLike | None],
         vectors: dict[str, ArrayLike],
     ) -> Array:
         expression = self._read(expr, vectors) if isinstance(expr, str) else expr
         with _lock:
             self._set_state(q, v, a, tau, f0, wrenches)
+            self._set_direction(direction)
             self._set_variables(expression, vectors)
             result = np.zeros((self._size(expression.codomain), self._size(expression.domain)))
             if expression.is_vector and not dense:
@@ -928,6 +1054,42 @@ class Machine:
             if status != _c.SOA_OK:
                 raise error(status, f"{expression}: {self.failure or text(_c.soa_status_text(status))}")
         return result[:, 0] if expression.is_vector else result
+
+    def jacobian(
+        self,
+        expr: str | Expr,
+        argument: str,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        f0: ArrayLike | None = None,
+        wrenches: Sequence[Wrench] = (),
+        **vectors: ArrayLike,
+    ) -> Array:
+        """The Jacobian of a vector expression with respect to "q", "v", "a", "tau" or "f0", as a matrix.
+
+        Columns by sweeps of `Expr.d`, O(n) each; those of "q" belong to the tangent space.
+
+        >>> import numpy as np, soa
+        >>> from soa.operators import Machine
+        >>> arm = soa.Model.open("arm7", ideal=True)
+        >>> q, v, tau = arm.neutral() + 0.3, np.ones(7), np.zeros(7)
+        >>> by_q = Machine(arm).jacobian("inv(Mass) (T - H phi (M phi' a + b))", "q", q=q, v=v, tau=tau)
+        >>> np.allclose(by_q, arm.aba_derivatives(q, v, tau)[0])
+        True
+        """
+        expression = self._read(expr, vectors) if isinstance(expr, str) else expr
+        column = {"f0": "tip"}.get(argument, "joint")
+        derivative, which = expression.d(), _direction(argument)
+        with _lock:
+            self._set_state(q, v, a, tau, f0, wrenches)
+            self._set_variables(expression, vectors)
+            result = np.zeros((self._size(expression.codomain), self._size(column)))
+            status = _c.soa_plan_jacobian(self._plan(derivative), which, numbers(result))
+            if status != _c.SOA_OK:
+                raise error(status, f"{expression}: {self.failure or text(_c.soa_status_text(status))}")
+        return result
 
     def _read(self, expression: str, vectors: dict[str, ArrayLike]) -> Expr:
         """Text, or the name of one of the papers' algorithms."""
@@ -986,6 +1148,16 @@ class Machine:
             None,
             "state of the machine",
         )
+
+    def _set_direction(self, direction: Sequence[ArrayLike | None]) -> None:
+        names, tips = ("dq", "dv", "da", "dtau", "df0"), self.size("tip")
+        sizes = (*[self.model.nv] * 4, tips)
+        given = [
+            None if one is None else vector(name, np.ravel(one), size)
+            for name, one, size in zip(names, direction, sizes)
+        ]
+        status = _c.soa_machine_set_direction(self._pointer, *(numbers(one) for one in given))
+        check(status, None, "direction of derivatives")
 
     def _set_variables(self, expression: Expr, vectors: dict[str, ArrayLike]) -> None:
         wanted = expression.variables()
