@@ -28,6 +28,10 @@ typedef enum soa_space {
     SOA_SPACE_EDGE,  /* 6 per body, in its parent's frame */
     SOA_SPACE_TIP,   /* 6 per named frame, in that frame */
     SOA_SPACE_BASE,  /* 6, the world */
+    /* of closed chains (soa_machine_set_constraints and the functions after it); 0 until then */
+    SOA_SPACE_CONSTRAINT, /* one per equation of the constraints or contacts */
+    SOA_SPACE_OBJECT,     /* 6 per held object, in the axes of its frame C */
+    SOA_SPACE_PRIMARY,    /* one per primary coordinate of WD89's embedding */
     SOA_SPACE_COUNT
 } soa_space;
 SOA_API const char *soa_space_name(soa_space space);
@@ -215,6 +219,36 @@ SOA_API soa_status soa_machine_set_blocks(soa_machine *machine, const char *name
                                           const double *blocks);
 /* Number of numbers that soa_machine_set_blocks takes; 0: that space has no blocks. */
 SOA_API size_t soa_machine_blocks_size(const soa_machine *machine, soa_space space);
+
+/* --- closed chains: numbers for the leaves Bc Rc gammac, Ao Mo bo Tc gammao, Eq ed --------------
+ * They belong to a state and are copied; soa_machine_set_state does not change them.  They are
+ * filled from the constraints of a model by soa_constraints_close_machine, from a grasp by
+ * soa_grasp_close_machine, from an embedding by soa_embedding_close_machine.  Plans that use them
+ * give SOA_E_ORDER after the size of such a space has changed. */
+
+/* What a unit multiplier of one row does to one link. */
+typedef struct soa_row_wrench {
+    int row;
+    int frame;        /* of the model; on a frame that does not move it does nothing */
+    double wrench[6]; /* [n; f] in the frame's axes, at its origin */
+} soa_row_wrench;
+/* Gc thdd + gammac = 0, Gc = Bc' phi' H' + Rc'; the forces act as + Gc' lambda on the joints.
+ * joint_rows (rows x nv): coefficients of the joint rates themselves, as of gears; gamma (rows);
+ * both may be NULL: zero. */
+SOA_API soa_status soa_machine_set_constraints(soa_machine *machine, int rows,
+                                               const soa_row_wrench *wrenches, int wrench_count,
+                                               const double *joint_rows, const double *gamma);
+/* Objects that the tips hold, RK88-II: A (6 tips x 6 objects), their motion seen at the tips, in
+ * the tips' axes; M (6 objects x 6 objects); b (6 objects).  selection (6 tips x rows of
+ * soa_machine_set_constraints): the force of each row on the objects, at the tips; gamma (rows):
+ * what is left of the contacts' second rate.  selection and gamma may be NULL. */
+SOA_API soa_status soa_machine_set_objects(soa_machine *machine, int objects, const double *A,
+                                           const double *M, const double *b,
+                                           const double *selection, const double *gamma);
+/* Primary coordinates, WD89: E (nv x count); rest (nv): joint accelerations for Qdd = 0; NULL:
+ * zero. */
+SOA_API soa_status soa_machine_set_primary(soa_machine *machine, int count, const double *E,
+                                           const double *rest);
 
 /* A vector expression, planned as sweeps.  The machine must outlive the plan; the expression need
  * not.  SOA_E_ARGUMENT: it is not a vector, or no O(n) form is known.  SOA_E_NAME: a vector or

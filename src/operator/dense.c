@@ -502,6 +502,12 @@ static int entries_of(soa_machine *m, int leaf, matrix out) {
             for (int c = 0; c < 36; ++c)
                 AT(out, 6 * i - 6 + c / 6, 6 * i - 6 + c % 6) = m->wrench_turn[36 * i + c];
         return 1;
+    case LEAF_CONSTRAIN:
+        for (int i = 1; i <= k->nb; ++i)
+            for (int t = m->tips.first[i]; t < m->tips.first[i + 1]; ++t)
+                for (int j = 0; j < 6; ++j)
+                    AT(out, 6 * i - 6 + j, m->tips.row[t]) += m->tips.wrench[6 * t + j];
+        return 1;
     default: return 0;
     }
 }
@@ -708,7 +714,11 @@ static matrix eval(oracle *o, const soa_expr *e) {
             if (v.x) memcpy(v.x, data + (links ? 6 : 0), (size_t)v.rows * sizeof(double));
             return v;
         }
-        if (e->leaf == LEAF_MATRIX) {
+        if (e->leaf == LEAF_CONSTRAIN && !o->m->tips.first) {
+            o->unset = 1;
+            return (matrix){0};
+        }
+        if (e->leaf == LEAF_MATRIX || (soai_is_closure(e->leaf) && e->leaf != LEAF_CONSTRAIN)) {
             const double *numbers = soai_matrix(o->m, e);
             o->unset |= !numbers;
             matrix m = numbers ? make(o->m->size[e->to], o->m->size[e->from]) : (matrix){0};

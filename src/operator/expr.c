@@ -11,7 +11,8 @@ const soai_leaf soai_leaves[] = {
 };
 
 const char *soa_space_name(soa_space space) {
-    static const char *const names[] = {"one", "joint", "link", "edge", "tip", "base", "any"};
+    static const char *const names[] = {"one",  "joint",      "link",   "edge",    "tip",
+                                        "base", "constraint", "object", "primary", "any"};
     return (unsigned)space <= SOA_SPACE_COUNT ? names[space] : "?";
 }
 const char *soa_expr_leaf_name(int index, const char **what) {
@@ -96,6 +97,10 @@ const soa_expr *soai_at_new(const char *name) {
     return e;
 }
 
+const char *soai_leaf_name(const soa_expr *e) {
+    return soai_callers(e) ? e->name : soai_leaves[e->leaf].name;
+}
+
 static int meet(int a, int b) { /* the common space, or -1 */
     if (a == ANY) return b;
     if (b == ANY || a == b) return a;
@@ -175,7 +180,7 @@ int soai_self_adjoint(int leaf) {
            leaf == LEAF_RIGID || leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR ||
            leaf == LEAF_MASS || leaf == LEAF_COSTATE || leaf == LEAF_PPLUS ||
            leaf == LEAF_SMOOTHED || leaf == LEAF_AT || leaf == LEAF_DART ||
-           leaf == LEAF_DCOMPOSITE || leaf == LEAF_DDIAG;
+           leaf == LEAF_DCOMPOSITE || leaf == LEAF_DDIAG || leaf == LEAF_OBJECT;
 }
 /* The leaf that is the inverse of a leaf, or -1. */
 static int inverse_leaf(int leaf) {

@@ -115,7 +115,30 @@ enum { ANY = SOA_SPACE_COUNT };
     X(DBIASFORCE, "db", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL,                             \
       "bar(M V) dV - cross(V)' M dV - Wx phi' H' dq", "change of b")                               \
     X(DALPHA, "dalpha", SOA_SPACE_ONE, SOA_SPACE_LINK, SOA_ANTICAUSAL,                             \
-      "phi' (Theta' E_phi' alpha + dH' thdd + H' dthdd + da)", "change of alpha")
+      "phi' (Theta' E_phi' alpha + dH' thdd + H' dthdd + da)", "change of alpha")                  \
+    /* closed chains, closure.c */                                                                 \
+    X(CONSTRAIN, "Bc", SOA_SPACE_CONSTRAINT, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                 \
+      "constraint forces to their links")                                                          \
+    X(GEARS, "Rc", SOA_SPACE_CONSTRAINT, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                    \
+      "constraint forces to joints, where a constraint names them (gears)")                        \
+    X(CLOSING, "Gc", SOA_SPACE_JOINT, SOA_SPACE_CONSTRAINT, SOA_ANTICAUSAL, "Bc' phi' H' + Rc'",   \
+      "rows of the constraints: Gc thdd + gammac = 0")                                             \
+    X(GAMMAC, "gammac", SOA_SPACE_ONE, SOA_SPACE_CONSTRAINT, SOA_MEMORYLESS, NULL,                 \
+      "second rate of the constraints at thdd = 0")                                                \
+    X(HELD, "Ao", SOA_SPACE_OBJECT, SOA_SPACE_TIP, SOA_MEMORYLESS, NULL,                           \
+      "motion of the held object at the tips, A of RK88-II (2.6)")                                 \
+    X(OBJECT, "Mo", SOA_SPACE_OBJECT, SOA_SPACE_OBJECT, SOA_MEMORYLESS, NULL,                      \
+      "inertia of the held object, M(C) of RK88-II")                                               \
+    X(OBJECTBIAS, "bo", SOA_SPACE_ONE, SOA_SPACE_OBJECT, SOA_MEMORYLESS, NULL,                     \
+      "its bias force, b(C)")                                                                      \
+    X(SELECT, "Tc", SOA_SPACE_CONSTRAINT, SOA_SPACE_TIP, SOA_MEMORYLESS, NULL,                     \
+      "contact forces to the tips, T of RK88-II (a.7)")                                            \
+    X(GAMMAO, "gammao", SOA_SPACE_ONE, SOA_SPACE_CONSTRAINT, SOA_MEMORYLESS, NULL,                 \
+      "rest of the contacts' second rate")                                                         \
+    X(EMBED, "Eq", SOA_SPACE_PRIMARY, SOA_SPACE_JOINT, SOA_MIXED, NULL,                            \
+      "E(Q), primary to all joint velocities, WD89 (5)")                                           \
+    X(EMBEDREST, "ed", SOA_SPACE_ONE, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                       \
+      "joint accelerations while primary ones are zero, WD89 (7)")
 
 enum {
 #define SOAI_LEAF_CODE_(code, name, from, to, causality, definition, what) LEAF_##code,
@@ -179,6 +202,12 @@ const soa_expr *soai_at_new(const char *name);
 static inline int soai_callers(const soa_expr *e) {
     return e->leaf >= LEAF_COUNT;
 }
+/* 1 for a leaf of the table whose numbers the caller sets: those of closed chains. */
+static inline int soai_is_closure(int leaf) {
+    return leaf >= LEAF_CONSTRAIN && leaf <= LEAF_EMBEDREST && leaf != LEAF_CLOSING;
+}
+/* Its name, of the table or not. */
+const char *soai_leaf_name(const soa_expr *e);
 static inline int soai_is_zero(const soa_expr *e) {
     return e->kind == EXPR_LEAF && e->leaf == LEAF_ZERO;
 }

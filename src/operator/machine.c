@@ -10,7 +10,7 @@ size_t soai_slot_size(const soa_machine *m, int space) {
     case SOA_SPACE_LINK:
     case SOA_SPACE_EDGE: return 6 * ((size_t)m->model->nb + 1);
     case SOA_SPACE_TIP: return 6 * (size_t)m->tips.count;
-    default: return 6;
+    default: return (size_t)m->size[space];
     }
 }
 
@@ -28,6 +28,7 @@ void soa_machine_free(soa_machine *m) {
     free(m->fext);
     free(m->composite);
     free(m->costate);
+    soai_closure_free(m);
     free(m->root[0]);
     free(m->root[1]);
     soai_direction_free(m);
@@ -296,9 +297,12 @@ const double *soai_vector(const soa_machine *m, const soa_expr *leaf) {
     case LEAF_DTORQUE: return m->dtorque;
     case LEAF_DTIPFORCE: return m->df0;
     case LEAF_VARIABLE: return soai_own(m, leaf);
-    default: return NULL;
+    default: break;
     }
+    const int vector = leaf->from == SOA_SPACE_ONE && soai_is_closure(leaf->leaf);
+    return vector ? soai_closure(m, leaf->leaf) : NULL;
 }
 const double *soai_matrix(const soa_machine *m, const soa_expr *leaf) {
+    if (soai_is_closure(leaf->leaf)) return soai_closure(m, leaf->leaf);
     return leaf->leaf == LEAF_MATRIX ? soai_own(m, leaf) : NULL;
 }

@@ -6,6 +6,19 @@
 #include "../sweep/operator_program.h"
 
 enum { MOST_VARIABLES = 32 };
+/* Numbers of closed chains, closure.c.  SELECT and GAMMAO have as many rows as the constraints. */
+enum {
+    CLOSURE_GEARS,
+    CLOSURE_GAMMA,
+    CLOSURE_SELECT,
+    CLOSURE_GAMMAO,
+    CLOSURE_HELD,
+    CLOSURE_OBJECT,
+    CLOSURE_BIAS,
+    CLOSURE_EMBED,
+    CLOSURE_REST,
+    CLOSURE_COUNT
+};
 typedef struct machine_variable {
     char name[32];
     int space, from; /* from: SOA_SPACE_ONE for a vector, else the operator's input space */
@@ -30,8 +43,11 @@ struct soa_machine {
     int changed_P, changed_Mc; /* dP, dMc are valid */
     machine_variable variable[MOST_VARIABLES];
     int variable_count;
-    double *costate;  /* Delta; made by the first plan that uses it */
-    double *root[2];  /* roots of D, and their inverses; the same */
+    double *costate; /* Delta; made by the first plan that uses it */
+    double *root[2]; /* roots of D, and their inverses; the same */
+    double *closure[CLOSURE_COUNT];
+    int geared;       /* the rows of constraints name joints */
+    int closures;     /* counts changes of the sizes of their spaces */
     double condition; /* largest condition of the inverses in the last run */
     int rank;         /* lowest rank of the pseudo-inverses in it; -1: none */
     char why[400];    /* why the last run failed; empty if the status says all */
@@ -77,6 +93,10 @@ const double *soai_own(const soa_machine *m, const soa_expr *leaf);
 /* The numbers of the caller's vector or operator of that name and kind; made on first use with
  * `room` numbers.  NULL if the table is full or memory is short. */
 double *soai_own_place(soa_machine *m, const char *name, const machine_variable *kind, size_t room);
+
+/* closure.c: the numbers of a leaf of closed chains, or NULL. */
+const double *soai_closure(const soa_machine *m, int leaf);
+void soai_closure_free(soa_machine *m);
 
 /* block_operators.c: operators with a block of 36 numbers for each body.  create makes room for one
  * that is computed (0: no memory), compute fills it for this state. */

@@ -72,6 +72,14 @@ static int input(builder *b, int leaf) {
 static int apply_blocks(builder *b, const soa_expr *e, int turned, int x) {
     value v = {.space = turned ? e->from : e->to, .a = x, .b = -1, .leaf = e};
     if (x < 0 && e->from != SOA_SPACE_ONE) return is_vector(b, x);
+    if (e->from == SOA_SPACE_ONE && e->leaf != LEAF_ZERO) {
+        v.code = OP_INPUT;
+        v.a = -1;
+        if (!turned) return value_of(b, v);
+        b->why = "it multiplies by the adjoint of a vector";
+        b->what = soai_hold(e);
+        return -2;
+    }
     switch (e->leaf) {
     case LEAF_ZERO: {
         const soa_expr *zero = soai_zero_new(SOA_SPACE_ONE, v.space);
@@ -83,14 +91,13 @@ static int apply_blocks(builder *b, const soa_expr *e, int turned, int x) {
         soa_expr_free(zero);
         return i;
     }
-    case LEAF_VARIABLE:
-        v.code = OP_INPUT;
-        v.a = -1;
-        if (!turned) return value_of(b, v);
-        b->why = "it multiplies by the adjoint of a vector";
-        b->what = soai_hold(e);
-        return -2;
+    case LEAF_CONSTRAIN: v.code = turned ? OP_BC_T : OP_BC; return value_of(b, v);
     case LEAF_MATRIX:
+    case LEAF_GEARS:
+    case LEAF_HELD:
+    case LEAF_OBJECT:
+    case LEAF_SELECT:
+    case LEAF_EMBED:
         v.code = OP_MATRIX;
         v.b = turned;
         return value_of(b, v);
@@ -187,9 +194,9 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
                                              [LEAF_INJECT] = {OP_E, OP_E_T},
                                              [LEAF_TURNING] = {OP_HT, OP_HT_T}};
     if (e->leaf == LEAF_ID) return x;
-    if (e->leaf >= LEAF_MATRIX || e->leaf == LEAF_COSTATE || e->leaf == LEAF_ROOT ||
-        e->leaf == LEAF_ROOTINV || e->leaf == LEAF_WRENCH || e->leaf == LEAF_DART ||
-        e->leaf == LEAF_DCOMPOSITE)
+    if (e->leaf >= LEAF_MATRIX || soai_is_closure(e->leaf) || e->leaf == LEAF_COSTATE ||
+        e->leaf == LEAF_ROOT || e->leaf == LEAF_ROOTINV || e->leaf == LEAF_WRENCH ||
+        e->leaf == LEAF_DART || e->leaf == LEAF_DCOMPOSITE)
         return apply_blocks(b, e, turned, x);
     const int derivative = apply_derivative(b, e, turned, x);
     if (derivative != NOT_A_DERIVATIVE) return derivative;
@@ -331,7 +338,7 @@ static int level_all(builder *b, int first) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
                 if (!dense_op(v->code) &&
-                    ((o->space == SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
+                    ((o->space >= SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
                     ++after; /* known only after the sweep */
                 if (after > level) level = after;
             }
@@ -456,6 +463,7 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
     soa_plan *p = soai_zeroed(1, sizeof *p);
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
+    p->closures = -1;
     p->fused = fused_form(m, expr);
     p->derivative = soai_is_derivative(expr);
     p->forces = soai_zeroed(6 * ((size_t)m->model->nb + 1), sizeof(double));
@@ -548,13 +556,17 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
     for (int i = 0; i < b->count; ++i) {
         const value *v = b->v + i;
         if (is_data(v) && !soai_vector(m, v->leaf)) {
-            if (room) snprintf(message, room, "the vector '%s' has no value", v->leaf->name);
+            if (room)
+                snprintf(message, room, "the vector '%s' has no value", soai_leaf_name(v->leaf));
             return SOA_E_NAME;
         }
-        if (v->code == OP_MATRIX && !soai_matrix(m, v->leaf)) {
-            if (room) snprintf(message, room, "the operator '%s' has no value", v->leaf->name);
+        if ((v->code == OP_MATRIX || v->code == OP_BC || v->code == OP_BC_T) &&
+            !soai_matrix(m, v->leaf)) {
+            if (room)
+                snprintf(message, room, "the operator '%s' has no value", soai_leaf_name(v->leaf));
             return SOA_E_NAME;
         }
+        if (v->space > SOA_SPACE_BASE) p->closures = m->closures;
         const soa_status named = find_blocks(p, v, message, room);
         if (named) return named;
         total += soai_slot_size(m, v->space);
@@ -598,6 +610,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
                 s->pseudo = v->code == OP_PSEUDO;
                 if (v->code == OP_MATRIX) {
                     s->given = soai_matrix(m, v->leaf);
+                    s->gears = v->leaf->leaf == LEAF_GEARS;
                     continue;
                 }
                 const soa_expr *written = as_written(expr, v->leaf);
@@ -650,6 +663,10 @@ static soa_status run_pseudo(soa_machine *m, const solve *s) {
 }
 static soa_status run_solve(soa_machine *m, const solve *s) {
     const int n = s->rows;
+    if (s->given && s->gears && !m->geared) {
+        memset(s->out, 0, (size_t)(s->turned ? s->columns : s->rows) * sizeof(double));
+        return SOA_OK;
+    }
     if (s->given) {
         run_matrix(s);
         return SOA_OK;
@@ -706,9 +723,10 @@ soa_status soai_plan_run_all(soa_plan *p) {
         for (int o = 0; o < count; ++o) { /* sums begin at zero */
             if (ops[o].code == OP_PHI || ops[o].code == OP_PSI || ops[o].code == OP_SHIFT)
                 memset(ops[o].out, 0, 6 * ((size_t)m->model->nb + 1) * sizeof(double));
-            if (ops[o].code == OP_E_T) memset(ops[o].out, 0, 6 * sizeof(double));
-            if (ops[o].code == OP_SUM && ops[o].space == SOA_SPACE_BASE)
-                for (int j = 0; j < 6; ++j)
+            if (ops[o].code == OP_E_T || ops[o].code == OP_BC_T)
+                memset(ops[o].out, 0, (size_t)m->size[ops[o].space] * sizeof(double));
+            if (ops[o].code == OP_SUM && ops[o].space >= SOA_SPACE_BASE)
+                for (int j = 0; j < m->size[ops[o].space]; ++j)
                     ops[o].out[j] =
                         ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
         }
@@ -725,6 +743,7 @@ soa_status soai_plan_run_all(soa_plan *p) {
 }
 soa_status soa_plan_run(soa_plan *p, double *result) {
     if (!p || !result) return SOA_E_ARGUMENT;
+    if (p->closures >= 0 && p->closures != p->machine->closures) return SOA_E_ORDER;
     soai_run_begins(p->machine);
     const soa_status s = soai_plan_run_all(p);
     if (s) return s;
@@ -744,7 +763,7 @@ int soa_plan_recursion_count(const soa_plan *p) {
 /* --- explaining ------------------------------------------------------------------------------- */
 static const char *input_name(const soa_expr *leaf) {
     if (!leaf) return "x";
-    return soai_callers(leaf) ? leaf->name : soai_leaves[leaf->leaf].name;
+    return soai_leaf_name(leaf);
 }
 static void value_name(const builder *b, int i, char name[32]) {
     if (i < 0)
@@ -753,7 +772,8 @@ static void value_name(const builder *b, int i, char name[32]) {
         snprintf(name, 32, "%.31s", input_name(b->v[i].leaf));
     else
         snprintf(name, 32, "%s%d",
-                 (const char *const[]){"", "e", "z", "y", "t", "c"}[b->v[i].space], i);
+                 (const char *const[]){"", "e", "z", "y", "t", "c", "r", "o", "s"}[b->v[i].space],
+                 i);
 }
 /* The line of one value: left and right of the equals sign. */
 static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
@@ -785,6 +805,8 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
                                           [OP_SOLVE] = "inv",
                                           [OP_MATRIX] = "",
                                           [OP_PSEUDO] = "pinv",
+                                          [OP_BC] = "Bc",
+                                          [OP_BC_T] = "Bc'",
                                           [OP_AT] = "at",
                                           [OP_INPUT] = "",
                                           [OP_CENTRIPETAL] = "wxv",
@@ -833,9 +855,11 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
         SAY("inv(.) %s, a dense solve %s", x, runs ? "after the sweep" : "between sweeps");
         break;
     case OP_MATRIX:
-        SAY("%s%s %s, a matrix %s", v->leaf->name, v->b ? "'" : "", x,
+        SAY("%s%s %s, a matrix %s", soai_leaf_name(v->leaf), v->b ? "'" : "", x,
             runs ? "after the sweep" : "between sweeps");
         break;
+    case OP_BC: SAY("sum Bc(k,row) %s(row)", x); break;
+    case OP_BC_T: SAY("sum Bc'(k,row) %s(k)", x); break;
     case OP_PSEUDO:
         SAY("pinv(.) %s, by singular values %s", x, runs ? "after the sweep" : "between sweeps");
         break;

@@ -22,7 +22,7 @@ typedef struct builder {
  */
 typedef struct solve {
     soa_plan *plan;
-    int pseudo;
+    int pseudo, gears;
     double *matrix, *out;
     const double *given, *in; /* given: the caller's, rows x columns */
     const soa_expr *written;  /* the inverted expression as the plan's expression has it */
@@ -43,6 +43,7 @@ struct soa_plan {
     int solve_count;
     const soa_expr **blocks; /* leaves of OP_BLOCKS and OP_HINGES, computed before a run */
     int block_count;
+    int closures; /* the machine's when the plan was made, if it uses such a space; else -1 */
     /* Forward dynamics as one filter and one smoother: 1 without tip forces, 2 with them. */
     int fused;
     double *forces; /* used if fused: 6 per body */

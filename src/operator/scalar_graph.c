@@ -330,7 +330,7 @@ soa_status soa_scalar_graph_emit_c(const soa_scalar_graph *g, const char *name, 
     SAY("#include <math.h>\n");
     for (int i = 0, from = 0; i < g->own_count; ++i) {
         const int size = (int)soai_graph_own_size(g, g->own[i]);
-        SAY("/* own[%d] to own[%d]: %s */\n", from, from + size - 1, g->own[i]->name);
+        SAY("/* own[%d] to own[%d]: %s */\n", from, from + size - 1, soai_leaf_name(g->own[i]));
         from += size;
     }
     SAY("void %s(const double *q, const double *thd, const double *thdd, const double *T, const "

@@ -9,6 +9,7 @@
 /* --- numbers of the caller, which the emitted function gets in one array ---------------------- */
 size_t soai_graph_own_size(const soa_scalar_graph *g, const soa_expr *leaf) {
     const soa_machine *m = g->m;
+    if (leaf->leaf == LEAF_CONSTRAIN) return 6 * (size_t)m->tips.first[m->model->nb + 1];
     if (leaf->leaf == LEAF_BLOCKS) return soa_machine_blocks_size(m, (soa_space)leaf->to);
     const size_t columns = leaf->from == SOA_SPACE_ONE ? 1 : (size_t)m->size[leaf->from];
     return (size_t)m->size[leaf->to] * columns;
@@ -30,6 +31,7 @@ static int in_body_axes(const soa_expr *leaf) {
            leaf->from == SOA_SPACE_LINK || leaf->from == SOA_SPACE_EDGE;
 }
 int soai_graph_own(soa_scalar_graph *g, const soa_expr *leaf) {
+    if (leaf->leaf == LEAF_CONSTRAIN) return own_offset(g, leaf); /* turned where it is used */
     if (g->options.axes == SOA_AXES_WORLD && in_body_axes(leaf)) return -1;
     return own_offset(g, leaf);
 }
@@ -40,10 +42,12 @@ int soai_graph_matrix(soa_scalar_graph *g, const soa_expr *leaf, int turned, con
                       node *y) {
     const int rows = g->m->size[turned ? leaf->from : leaf->to];
     const int columns = g->m->size[turned ? leaf->to : leaf->from];
-    const int first = soai_graph_own(g, leaf);
+    const int none = leaf->leaf == LEAF_GEARS && !g->m->geared;
+    const int first = none ? 0 : soai_graph_own(g, leaf);
     if (first < 0) return 0;
     for (int r = 0; r < rows; ++r) {
         y[r] = 0;
+        if (none) continue;
         for (int c = 0; c < columns; ++c)
             y[r] = multiply_add(
                 g, input(g, IN_OWN, first + (turned ? rows * c + r : columns * r + c)), x[c], y[r]);

@@ -606,6 +606,24 @@ static void blocks(soa_scalar_graph *g, op_at at, int turned) {
         block_multiply_at(g, n, A, turned, x, y);
     }
 }
+/* Forces of constraint rows on this body (inward), or its motion in the rows. */
+static void constraint_rows(soa_scalar_graph *g, op_at at, int inward) {
+    const soai_tips *tips = &g->m->tips;
+    const int own = soai_graph_own(g, at.v->leaf);
+    node x[6] = {0};
+    g->part = PART_REST;
+    marks(g, PART_REST, PART_REST);
+    if (!inward) motion_outward(g, &at.o->world, at.x, x); /* to the body's axes */
+    for (int t = tips->first[at.i]; t < tips->first[at.i + 1]; ++t)
+        for (int j = 0; j < 6; ++j) {
+            const node w = input(g, IN_OWN, own + 6 * t + j);
+            if (inward)
+                x[j] = multiply_add(g, w, at.a[tips->row[t]], x[j]);
+            else
+                at.all[tips->row[t]] = multiply_add(g, w, x[j], at.all[tips->row[t]]);
+        }
+    if (inward) force_inward(g, &at.o->world, x, at.y);
+}
 /* y = [0; omega x v] */
 static void centripetal(soa_scalar_graph *g, op_at at) {
     g->part = PART_BIAS;
@@ -664,6 +682,8 @@ static void operation(soa_scalar_graph *g, const builder *bl, node **slot, int s
             at.y[j] = i == soai_link_named(g->m->model, at.v->leaf->name, NULL, 0) ? at.x[j] : 0;
         break;
     case OP_CENTRIPETAL: centripetal(g, at); break;
+    case OP_BC: constraint_rows(g, at, 1); break;
+    case OP_BC_T: constraint_rows(g, at, 0); break;
     default: break;
     }
 }
@@ -687,7 +707,7 @@ static int data(soa_scalar_graph *g, const value *v, node *slot, size_t n) {
     g->body = 0;
     g->part = PART_REST;
     if (leaf == LEAF_ZERO) return 1;
-    if (leaf == LEAF_VARIABLE) {
+    if (leaf == LEAF_VARIABLE || (leaf >= 0 && soai_is_closure(leaf))) {
         const int first = soai_graph_own(g, v->leaf);
         const size_t start = soai_slot_start(v->space);
         for (size_t j = start; first >= 0 && j < n; ++j)
@@ -774,7 +794,7 @@ static void base_sums(soa_scalar_graph *g, const builder *bl, int level, values 
     g->body = 0;
     for (int i = 0; i < bl->count; ++i) {
         const value *v = bl->v + i;
-        if (v->code != OP_SUM || v->level != level || v->space != SOA_SPACE_BASE) continue;
+        if (v->code != OP_SUM || v->level != level || v->space < SOA_SPACE_BASE) continue;
         g->part = PART_REST;
         for (int j = 0; j < g->m->size[v->space]; ++j)
             x->slot[i][j] = add(multiply(constant(v->x), x->slot[v->a][j]),
@@ -797,7 +817,7 @@ static int run(soa_scalar_graph *g, const soa_plan *plan, values *x) {
             for (int v = 0; v < bl->count; ++v)
                 if (x->wanted[v] && bl->v[v].level == level && bl->v[v].code != OP_INPUT &&
                     !dense_code(bl->v[v].code) &&
-                    !(bl->v[v].code == OP_SUM && bl->v[v].space == SOA_SPACE_BASE))
+                    !(bl->v[v].code == OP_SUM && bl->v[v].space >= SOA_SPACE_BASE))
                     operation(g, bl, x->slot, v, i);
         }
         for (int i = 0; i < plan->solve_count; ++i)

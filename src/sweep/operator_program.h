@@ -41,7 +41,9 @@
     X(OP_HT, LINK, JOINT, 0)                                                       \
     X(OP_HT_T, JOINT, LINK, 0)                                                     \
     X(OP_CHANGE_P, JOINT, LINK, 1)                                                 \
-    X(OP_CHANGE_MC, JOINT, LINK, 1)
+    X(OP_CHANGE_MC, JOINT, LINK, 1)                                                \
+    X(OP_BC, CONSTRAINT, LINK, 0)                                                  \
+    X(OP_BC_T, LINK, CONSTRAINT, 0)
 enum {
 #define SOAI_OP_CODE_(code, from, to, way) code,
     SOAI_OPS(SOAI_OP_CODE_)
@@ -63,11 +65,14 @@ typedef struct soai_op {
     double *out;
 } soai_op;
 
-/* Frames of the tip space: body, and pose in the body. */
+/* Frames of the tip space: body, and pose in the body.  Rows of constraints: body i has the terms
+ * first[i] to first[i + 1] - 1, each a row and its wrench in body axes; first NULL: none. */
 typedef struct soai_tips {
     int count;
     int *body;
     double *R, *p;
+    int *first, *row;
+    double *wrench;
 } soai_tips;
 
 #endif

@@ -9,7 +9,14 @@
 #include "operator_program.h"
 #include "steps.h"
 
-enum { EXEC_JOINT = 1, EXEC_LINK, EXEC_EDGE, EXEC_TIP, EXEC_BASE }; /* soa_space */
+enum {
+    EXEC_JOINT = 1,
+    EXEC_LINK,
+    EXEC_EDGE,
+    EXEC_TIP,
+    EXEC_BASE
+}; /* soa_space;
+                                         later ones belong to no body, as that of the base does */
 
 /* x = D x for the joint of b, from its factors */
 SOAI_INLINE void block_multiply(int n, const real *D, real *x) {
@@ -111,7 +118,7 @@ SOAI_INLINE void exec_tips_out(exec_at at, const soai_tips *tips, const real *x)
 SOAI_INLINE void exec_sum(exec_at at, int nv, const soai_tips *tips) {
     const soai_op *op = at.op;
     int n = 6, first = 6 * at.i;
-    if (op->space == EXEC_BASE) return; /* done before the sweep */
+    if (op->space >= EXEC_BASE) return; /* done before the sweep */
     if (op->space == EXEC_TIP) {
         for (int f = 0; f < tips->count; ++f)
             for (int j = 0; tips->body[f] == at.i && j < 6; ++j)
@@ -152,6 +159,18 @@ SOAI_INLINE void exec_centripetal(const real *x, real *y) {
 /* Is this the coordinate about whose axis the other columns of H* turn in body axes? */
 SOAI_INLINE int exec_turns(const body_table *b, int c) {
     return joint_varies(b) && c == b->nv - 1;
+}
+
+/* y = the wrenches of this body's terms of constraint rows, times the rows' multipliers */
+SOAI_INLINE void exec_rows_in(exec_at at, const soai_tips *tips, real *y) {
+    v6_zero(y);
+    for (int t = tips->first[at.i]; t < tips->first[at.i + 1]; ++t)
+        v6_add_scaled(at.op->a[tips->row[t]], tips->wrench + 6 * t, y);
+}
+/* Adds what the motion x of this body does in the rows. */
+SOAI_INLINE void exec_rows_out(exec_at at, const soai_tips *tips, const real *x) {
+    for (int t = tips->first[at.i]; t < tips->first[at.i + 1]; ++t)
+        at.op->out[tips->row[t]] += v6_dot(tips->wrench + 6 * t, x);
 }
 
 SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i,
@@ -234,6 +253,8 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             break;
         case OP_CHANGE_P: step_change_P(k, w, b, i, op->a, op->out); break;
         case OP_CHANGE_MC: step_change_Mc(k, w, b, i, op->a, op->b, op->out); break;
+        case OP_BC: exec_rows_in(at, tips, y); break;
+        case OP_BC_T: exec_rows_out(at, tips, x); break;
         default: break;
         }
     }

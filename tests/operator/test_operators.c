@@ -15,6 +15,7 @@ typedef struct bench {
     soa_work *work;
     double *q, *v, *a, *tau, f0[12];
 } bench;
+static void make_closure(bench *b, long seed);
 static bench open_bench(const char *name, int ideal, long seed) {
     bench b = {0};
     const soa_read_options options = {0, ideal};
@@ -49,7 +50,34 @@ static bench open_bench(const char *name, int ideal, long seed) {
         soa_machine_set_direction(b.machine, dx, dx + nv, dx + 2 * nv, dx + 3 * nv, dx + 4 * nv),
         SOA_OK);
     free(dx);
+    make_closure(&b, seed);
     return b;
+}
+/* Rows of constraints, an object and primary coordinates, made up: leaves of closed chains have
+ * numbers then. */
+static void make_closure(bench *b, long seed) {
+    enum { ROWS = 3, TERMS = 7 };
+    const size_t nv = (size_t)soa_model_nv(b->model),
+                 tips = (size_t)soa_machine_space_size(b->machine, SOA_SPACE_TIP);
+    const int frames = soa_model_frame_count(b->model), primary = nv > 1 ? 2 : 1;
+    soa_row_wrench term[TERMS];
+    double gamma[ROWS], b0[6], *x = calloc((nv + tips + 6) * 6 + 36, sizeof *x), M[36];
+    dice d = {(uint64_t)seed * 131};
+    for (int i = 0; i < TERMS; ++i) {
+        term[i] = (soa_row_wrench){.row = i % ROWS, .frame = (5 * i) % frames};
+        roll_many(&d, -1, 1, 6, term[i].wrench);
+    }
+    roll_many(&d, -1, 1, ROWS, gamma);
+    roll_many(&d, -1, 1, 6, b0);
+    roll_many(&d, -1, 1, 36, M);
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < r; ++c)
+            M[6 * r + c] = M[6 * c + r];
+    roll_many(&d, -1, 1, (nv + tips) * 6, x);
+    assert_int_equal(soa_machine_set_constraints(b->machine, ROWS, term, TERMS, x, gamma), SOA_OK);
+    assert_int_equal(soa_machine_set_objects(b->machine, 1, x, M, b0, x + 2, gamma), SOA_OK);
+    assert_int_equal(soa_machine_set_primary(b->machine, primary, x + 1, x + 3), SOA_OK);
+    free(x);
 }
 static void close_bench(bench *b) {
     soa_machine_free(b->machine);
