@@ -150,7 +150,15 @@ typedef void soa_derivation_fn(void *user, const char *rule, const char *result)
  * that led to it.  Release `better`. */
 SOA_API soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn,
                                     void *user, const soa_expr **better);
-/* Proves left = right by rewriting, for ideal machines.  SOA_OK: proved.  SOA_E_NO_CONVERGENCE:
+/* Derives `to` from `from`, step by step: `fn` (may be NULL) is called for `from` and for each form
+ * on the way, the last of which is `to` (up to the order of its terms), with the rule that led to
+ * it.  At most `bound` forms are tried from each end (0: 4,000).  For ideal machines.
+ * SOA_E_NO_CONVERGENCE: no way was found; soa_expr_prove may still know whether they are equal.
+ * SOA_E_ARGUMENT: the spaces differ. */
+SOA_API soa_status soa_expr_derive(const soa_expr *from, const soa_expr *to, int bound,
+                                   soa_derivation_fn *fn, void *user);
+/* Proves left = right by rewriting, for ideal machines.  Letters of the caller, vectors and inverses
+ * without a known form are opaque.  SOA_OK: proved.  SOA_E_NO_CONVERGENCE:
  * undecided.  SOA_E_ARGUMENT: the spaces differ. */
 SOA_API soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right,
                                   soa_derivation_fn *fn, void *user);

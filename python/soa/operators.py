@@ -372,15 +372,42 @@ class Expr:
         """
         return self._improved(most_forms)[0]
 
-    def derive(self, most_forms: int = 2000) -> Derivation:
+    def derive(self, most_forms: int = 0, to: Expr | str | None = None) -> Derivation:
         """How `improve` gets there: each form with the rule that leads to it; the first is the start.
 
-        >>> from soa.operators import Mass, T
+        to: another form, or its text; then every step on the way from this one to that one (for machines without
+        rotors).  At most `most_forms` forms are tried (0: 2,000; 4,000 from each end with `to`).  A SoaError says that
+        no way was found, and whether the two are equal nevertheless.
+
+        >>> from soa.operators import J, Mass, T, form
         >>> print((Mass.inv() @ T).derive())
             inv(Mass) T
           = (I - H psi K)' inv(D) (I - H psi K) T        [RJK91 (13), inverse of the innovations factorisation]
+        >>> print((J @ Mass.inv()).derive(to="B' psi' H' inv(D) (I - H psi K)"))
+            J inv(Mass)
+          = B' phi' H' inv(Mass)        [definition of J]
+          = B' phi' H' (I - H psi K)' inv(D) (I - H psi K)        [RJK91 (13), inverse of the innovations factorisation]
+          = B' psi' H' inv(D) (I - H psi K)        [adjoint of RK88-I (a.35), RJK91 lemma 4]
+        >>> len(form("FD1").derive(to=form("FD4"))) - 1
+        8
         """
-        return Derivation(self._improved(most_forms)[1], self._declared())
+        if to is None:
+            return Derivation(self._improved(most_forms)[1], self._declared())
+        goal = to if isinstance(to, Expr) else self._read_as(to)
+        steps: list[tuple[str, str]] = []
+        collect = _c.soa_derivation_fn(lambda _user, rule, result: steps.append((text(rule), text(result))))
+        with _lock:
+            status = _c.soa_expr_derive(self._pointer, goal._pointer, most_forms, collect, None)
+            if status == _c.SOA_E_NO_CONVERGENCE:
+                proof = _c.soa_expr_prove(self._pointer, goal._pointer, _c.soa_derivation_fn(), None)
+                equal = "they are equal by rewriting" if proof == _c.SOA_OK else "there is no proof that they are equal"
+                raise error(status, f"{self} to {goal}: no derivation was found; {equal}")
+            check(status, None, f"{self} to {goal}: both have to map {self.domain} to {self.codomain}" if status else "")
+        return Derivation(steps, {**self._declared(), **goal._declared()})
+
+    def _read_as(self, expression: str) -> Expr:
+        """Text with the letters of this expression."""
+        return parse(expression, self._declared())
 
     # --- running ----------------------------------------------------------------------------------------------------
 

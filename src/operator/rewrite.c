@@ -1,342 +1,414 @@
-/* rewrite.c  searches for the cheapest form: breadth first over single rewritings, at most `bound`
- * forms.
+/* rewrite.c  searches among the forms of an expression: for the cheapest one, and for a way from
+ * one given form to another.
  *
- * A rule replaces neighbouring factors by an equal expression. Besides rules, definitions may be
- * expanded, inverses replaced, and a product multiplied out over a sum. Cost: sweeps, then
- * recursions, then steps of the plan. */
-#include "expr.h"
+ * Two walks go first from the given form: everything multiplied out as far as vectors go, and then
+ * operators too, with the rules that make it cheaper on the way. From there, and from the given
+ * form, single rewritings are tried one by one, in turn from the oldest form and from the one that
+ * costs least (or is shortest). */
+#include "rewrite.h"
 #include "prover.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The left side is a product. All rules hold for every machine, rotors included. */
-static const struct {
-    const char *left, *right, *name;
-} rules[] = {
-    {"(I - H psi K) H phi", "H psi", "RK88-I (a.35), RJK91 lemma 4"},
-    {"(I - H Psi L) H phi", "H psi", "RK88-I (a.35)"},
-    {"phi' H' (I - H psi K)'", "psi' H'", "adjoint of RK88-I (a.35)"},
-    {"phi' H' (I - H Psi L)'", "psi' H'", "adjoint of RK88-I (a.35)"},
-    {"(I + H phi K) H psi", "H phi", "RK88-I (a.32)"},
-    {"psi' H' (I + H phi K)'", "phi' H'", "adjoint of RK88-I (a.32)"},
-    {"(I + H phi K) (I - H psi K)", "I", "RJK91 (12)"},
-    {"(I - H psi K) (I + H phi K)", "I", "RJK91 (12)"},
-    {"(I - H psi K)' (I + H phi K)'", "I", "RJK91 (12)"},
-    {"(I + H phi K)' (I - H psi K)'", "I", "RJK91 (12)"},
-    {"D inv(D)", "I", "D inv(D) = I"},
-    {"inv(D) D", "I", "inv(D) D = I"},
-};
-enum { RULES = sizeof rules / sizeof *rules, MOST_SIZE = 200 };
-/* Limit on the nodes built, after which the search ends even if forms are left to try: about two
- * seconds. The papers' algorithms need a hundredth of it. */
-#define MOST_EFFORT 20000000
+enum { MOST_SIZE = 260, MOST_FORMS = 2000, MOST_WALK = 80, RULE_ROOM = 80 };
+/* Limit on the nodes built, after which the search ends even if forms are left to try: about a
+ * second. The papers' algorithms need a tenth of it. */
+#define MOST_EFFORT 6000000
 
 typedef struct form {
     const soa_expr *e;
-    int from;
-    char rule[64];
+    int from, expanded;
+    int nodes, leaves, inverses;
+    char rule[RULE_ROOM];
     soai_cost cost;
     int planned;
-    uint64_t hash;
+    uint64_t key;
 } form;
 typedef struct search {
+    const soai_rules *rules;
     form *f;
-    int count, room;
+    int *slot; /* of the key: index + 1 */
+    int slots, count, room, both_ways, costs;
+    int oldest;  /* forms before it have been expanded */
     long effort; /* nodes built so far */
-    const soa_expr *left[RULES], *right[RULES];
 } search;
 
-static int size_of(const soa_expr *e) {
-    int n = 1;
-    for (int i = 0; i < e->count; ++i)
-        n += size_of(e->arg[i]);
-    return n;
+static int open_search(search *s, const soai_rules *rules, int room, int both_ways, int costs) {
+    *s = (search){.rules = rules, .room = room, .both_ways = both_ways, .costs = costs};
+    for (s->slots = 64; s->slots < 3 * room;)
+        s->slots *= 2;
+    s->f = soai_zeroed((size_t)room, sizeof *s->f);
+    s->slot = soai_zeroed((size_t)s->slots, sizeof *s->slot);
+    return s->f && s->slot;
 }
-static int inverses_in(const soa_expr *e) {
-    int n = e->kind == EXPR_INVERSE;
-    for (int i = 0; i < e->count; ++i)
-        n += inverses_in(e->arg[i]);
-    return n;
+static void close_search(search *s) {
+    for (int i = 0; i < s->count; ++i)
+        soa_expr_free(s->f[i].e);
+    free(s->f);
+    free(s->slot);
 }
-/* Equal expressions have equal hashes. */
-static uint64_t hash_of(const soa_expr *e) {
-    uint64_t h =
-        (uint64_t)e->kind * 31 + (uint64_t)(unsigned)e->leaf * 1009 + (uint64_t)(unsigned)e->count;
-    for (int i = 0; i < e->count; ++i)
-        h = (h ^ hash_of(e->arg[i])) * 1099511628211u + 17;
-    return h;
+/* The form of that key, -1: there is none; *at is its place in the table. */
+static int look_up(const search *s, uint64_t key, int *at) {
+    int i = (int)(key & (uint64_t)(s->slots - 1));
+    for (; s->slot[i]; i = (i + 1) & (s->slots - 1))
+        if (s->f[s->slot[i] - 1].key == key) {
+            *at = i;
+            return s->slot[i] - 1;
+        }
+    *at = i;
+    return -1;
 }
-static int exhausted(search *s, long nodes) {
+static void count_leaves(const soa_expr *e, form *f) {
+    f->leaves += e->kind == EXPR_LEAF;
+    f->inverses += e->kind == EXPR_INVERSE;
+    for (int i = 0; i < e->count; ++i)
+        count_leaves(e->arg[i], f);
+}
+/* Adds a form; takes ownership. Its index, also if it was there before; -1: too long, or no room. */
+static int add(search *s, const soa_expr *e, int from, const char *rule) {
+    int at;
+    const int nodes = soai_form_size(e);
+    const uint64_t key = soai_form_key(e);
+    int i = look_up(s, key, &at);
     s->effort += nodes;
+    if (i >= 0 || s->count == s->room || (from >= 0 && nodes > MOST_SIZE)) {
+        soa_expr_free(e);
+        return i;
+    }
+    i = s->count++;
+    s->slot[at] = i + 1;
+    form *f = s->f + i;
+    *f = (form){.e = e, .from = from, .nodes = nodes, .key = key};
+    count_leaves(e, f);
+    snprintf(f->rule, sizeof f->rule, "%s", rule);
+    if (s->costs) {
+        f->planned = soai_plan_cost(e, &f->cost);
+        s->effort += 10 * nodes;
+    }
+    return i;
+}
+static int exhausted(const search *s) {
     return s->effort > MOST_EFFORT || s->count == s->room;
 }
-static int cheaper(const soai_cost *a, const soai_cost *b) {
-    if (a->sweeps != b->sweeps) return a->sweeps < b->sweeps;
-    if (a->recursions != b->recursions) return a->recursions < b->recursions;
-    return a->steps < b->steps;
-}
-static void found(search *s, const soa_expr *e, int from, const char *rule) {
-    if (!e) return;
-    /* The given form is always kept. */
-    int fresh = s->count < s->room && (from < 0 || size_of(e) <= MOST_SIZE);
-    const uint64_t hash = hash_of(e);
-    for (int i = 0; fresh && i < s->count; ++i)
-        fresh = s->f[i].hash != hash || !soai_same(s->f[i].e, e);
-    if (!fresh) {
-        soa_expr_free(e);
-        return;
+
+/* The comparison of costs; at equal cost the form without inverses, then the shorter one. */
+static int cheaper(const form *a, const form *b) {
+    if (a->planned != b->planned) return a->planned;
+    if (a->planned) {
+        const soai_cost *x = &a->cost, *y = &b->cost;
+        if (x->sweeps != y->sweeps) return x->sweeps < y->sweeps;
+        if (x->recursions != y->recursions) return x->recursions < y->recursions;
+        if (x->steps != y->steps) return x->steps < y->steps;
     }
-    form *f = s->f + s->count++;
-    *f = (form){.e = e, .from = from, .hash = hash};
-    snprintf(f->rule, sizeof f->rule, "%s", rule);
-    f->planned = soai_plan_cost(e, &f->cost);
-    f->cost.steps += inverses_in(e); /* at equal cost, prefer the form without inverses */
+    if (a->inverses != b->inverses) return a->inverses < b->inverses;
+    return a->leaves < b->leaves;
 }
 
-/* e with argument i replaced by arg; takes ownership of arg */
-static const soa_expr *with(const soa_expr *e, int i, const soa_expr *arg) {
-    if (!arg) return NULL;
-    if (e->kind != EXPR_SUM && e->kind != EXPR_PRODUCT) return soai_unary(e->kind, e->factor, arg);
-    const soa_expr **args = soai_zeroed((size_t)e->count, sizeof *args);
-    if (!args) {
-        soa_expr_free(arg);
-        return NULL;
-    }
-    for (int j = 0; j < e->count; ++j)
-        args[j] = j == i ? arg : soai_hold(e->arg[j]);
-    const soa_expr *out = soai_nary(e->kind, args, e->count);
-    free(args);
-    return out;
+/* --- one form ------------------------------------------------------------------------------- */
+typedef struct expansion {
+    search *s;
+    int from;
+} expansion;
+static int take(void *user, const soa_expr *e, step_kind kind, const char *name) {
+    expansion *x = user;
+    (void)kind;
+    add(x->s, e, x->from, name);
+    return exhausted(x->s);
 }
-/* product e with factors first ... first + n - 1 replaced by `middle`; takes ownership of middle */
-static const soa_expr *splice(const soa_expr *e, int first, int n, const soa_expr *middle) {
-    const soa_expr **args = soai_zeroed((size_t)e->count + 1, sizeof *args);
-    if (!args || !middle) {
-        soa_expr_free(middle);
-        free(args);
-        return NULL;
-    }
-    int count = 0;
-    for (int j = 0; j < first; ++j)
-        args[count++] = soai_hold(e->arg[j]);
-    const int unit = middle->kind == EXPR_LEAF && middle->leaf == LEAF_ID && e->count > n;
-    if (unit)
-        soa_expr_free(middle);
-    else
-        args[count++] = middle;
-    for (int j = first + n; j < e->count; ++j)
-        args[count++] = soai_hold(e->arg[j]);
-    const soa_expr *out = soai_nary(EXPR_PRODUCT, args, count);
-    free(args);
-    return out;
+static void expand(search *s, int i) {
+    expansion x = {s, i};
+    form *f = s->f + i;
+    f->expanded = 1;
+    if (f->nodes <= MOST_SIZE || i == 0) soai_rewritings(s->rules, f->e, s->both_ways, take, &x);
+}
+/* Expands the oldest form that is left, or the best one; 0: none is left. */
+static int expand_next(search *s, int oldest) {
+    while (s->oldest < s->count && s->f[s->oldest].expanded)
+        ++s->oldest;
+    if (s->oldest == s->count) return 0;
+    int best = s->oldest;
+    for (int i = s->oldest + 1; !oldest && i < s->count; ++i)
+        if (!s->f[i].expanded && cheaper(s->f + i, s->f + best)) best = i;
+    expand(s, best);
+    return 1;
 }
 
-/* Calls found() for every expression one rewriting away from e; `wrap` inserts the new part into
- * the whole. */
-typedef const soa_expr *wrap_fn(void *context, const soa_expr *part);
-typedef struct context {
+/* --- walks to sums of words ------------------------------------------------------------------- */
+typedef struct choice {
+    search *s;
     const soa_expr *e;
-    int i;
-    wrap_fn *outer;
-    void *outer_context;
-} context;
-static const soa_expr *wrap_in(void *c_, const soa_expr *part) {
-    const context *c = c_;
-    return c->outer(c->outer_context, with(c->e, c->i, part));
-}
-static const soa_expr *wrap_none(void *c, const soa_expr *part) {
-    (void)c;
-    return part;
-}
-
-/* The factors of a term without its number. */
-static int factors(const soa_expr *term, double *scale, const soa_expr *const **list,
-                   const soa_expr *const *self) {
-    *scale = 1;
-    if (term->kind == EXPR_SCALE) {
-        *scale = term->factor;
-        term = term->arg[0];
-        self = NULL;
-    }
-    if (term->kind == EXPR_PRODUCT) {
-        *list = term->arg;
-    } else if (self) {
-        *list = self;
+    step_kind kind, most;
+    char rule[RULE_ROOM];
+} choice;
+static int choose(void *user, const soa_expr *e, step_kind kind, const char *name) {
+    choice *c = user;
+    c->s->effort += soai_form_size(e);
+    if (kind <= c->most && (!c->e || kind < c->kind)) {
+        soa_expr_free(c->e);
+        c->e = e;
+        c->kind = kind;
+        snprintf(c->rule, sizeof c->rule, "%s", name);
     } else {
-        *list = NULL;
+        soa_expr_free(e);
     }
-    return term->kind == EXPR_PRODUCT ? term->count : 1;
+    return c->kind == STEP_NAMES && c->e;
 }
-/* A B x + A C y = A (B x + C y): terms i < j of a sum that begin with the same factors. */
-static void collect(search *s, int from, const soa_expr *e, wrap_fn *wrap, void *c) {
-    for (int i = 0; i < e->count; ++i)
-        for (int j = i + 1; j < e->count; ++j) {
-            double si, sj;
-            const soa_expr *const *fi, *const *fj;
-            const int ni = factors(e->arg[i], &si, &fi, NULL),
-                      nj = factors(e->arg[j], &sj, &fj, NULL);
-            int same = 0;
-            while (fi && fj && same + 1 < ni && same + 1 < nj && soai_same(fi[same], fj[same]))
-                ++same;
-            if (!same) continue;
-            if (exhausted(s, MOST_SIZE)) return;
-            const soa_expr *rest[2] = {NULL, NULL},
-                           **args = soai_zeroed((size_t)(ni > nj ? ni : nj) + (size_t)e->count,
-                                                sizeof *args);
-            if (!args) return;
-            for (int side = 0; side < 2; ++side) {
-                const soa_expr *const *f = side ? fj : fi;
-                const int n = side ? nj : ni;
-                for (int k = same; k < n; ++k)
-                    args[k - same] = soai_hold(f[k]);
-                rest[side] = soai_unary(EXPR_SCALE, side ? sj / si : 1,
-                                        soai_nary(EXPR_PRODUCT, args, n - same));
-            }
-            for (int k = 0; k < same; ++k)
-                args[k] = soai_hold(fi[k]);
-            args[same] = soai_two(EXPR_SUM, rest[0], rest[1]);
-            const soa_expr *together =
-                soai_unary(EXPR_SCALE, si, soai_nary(EXPR_PRODUCT, args, same + 1));
-            int count = 0;
-            for (int k = 0; k < e->count; ++k) {
-                if (k == i) args[count++] = together;
-                if (k != i && k != j) args[count++] = soai_hold(e->arg[k]);
-            }
-            found(s, wrap(c, soai_nary(EXPR_SUM, args, count)), from, "taken together");
-            free(args);
-        }
+/* From form i by the rewritings up to `most`, the first ones first; the last form that was added. */
+static int walk_from(search *s, int i, step_kind most) {
+    for (int steps = 0; steps < MOST_WALK && !exhausted(s); ++steps) {
+        choice c = {.s = s, .most = most};
+        soai_rewritings(s->rules, s->f[i].e, 0, choose, &c);
+        if (!c.e) return i;
+        const int next = add(s, c.e, i, c.rule);
+        if (next < 0) return i;
+        i = next;
+    }
+    return i;
 }
 
-static void neighbours(search *s, int from, const soa_expr *e, wrap_fn *wrap, void *c) {
-    char name[64];
-    if (exhausted(s, MOST_SIZE)) return;
-    if (e->kind == EXPR_LEAF &&
-        (e->leaf == LEAF_JACOB || e->leaf == LEAF_VELOCITY || e->leaf == LEAF_ALPHA)) {
-        const soa_expr *d = NULL;
-        snprintf(name, sizeof name, "definition of %s", soai_leaves[e->leaf].name);
-        if (soa_expr_parse(soai_leaves[e->leaf].definition, NULL, 0, &d, NULL, 0) == SOA_OK)
-            found(s, wrap(c, d), from, name);
-    }
-    if (e->kind == EXPR_INVERSE) {
-        const soa_expr *x = soai_inverse_of(e->arg[0]);
-        const int mass = e->arg[0]->kind == EXPR_LEAF && e->arg[0]->leaf == LEAF_MASS;
-        if (x)
-            found(s, wrap(c, x), from,
-                  mass ? "RJK91 (13), inverse of the innovations factorisation"
-                       : "RJK91 (12), inverse of a factor");
-    }
-    if (e->kind == EXPR_ADJOINT) {
-        const soa_expr *x = e->arg[0];
-        if (x->kind == EXPR_PRODUCT) { /* (A B)' = B' A' */
-            const soa_expr **args = soai_zeroed((size_t)x->count, sizeof *args);
-            for (int j = 0; args && j < x->count; ++j)
-                args[j] = soai_unary(EXPR_ADJOINT, 1, soai_hold(x->arg[x->count - 1 - j]));
-            if (args)
-                found(s, wrap(c, soai_nary(EXPR_PRODUCT, args, x->count)), from, "(A B)' = B' A'");
-            free(args);
-        }
-        if (x->kind == EXPR_LEAF && x->leaf == LEAF_JACOB) {
-            const soa_expr *d = NULL;
-            if (soa_expr_parse("H phi B", NULL, 0, &d, NULL, 0) == SOA_OK)
-                found(s, wrap(c, d), from, "definition of J, adjoint");
-            return;
-        }
-    }
-    if (e->kind == EXPR_PRODUCT) {
-        for (int r = 0; r < RULES; ++r) {
-            const soa_expr *l = s->left[r];
-            for (int i = 0; l && i + l->count <= e->count; ++i) {
-                int fits = 1;
-                for (int j = 0; j < l->count && fits; ++j)
-                    fits = soai_same(l->arg[j], e->arg[i + j]);
-                if (fits)
-                    found(s, wrap(c, splice(e, i, l->count, soai_hold(s->right[r]))), from,
-                          rules[r].name);
-            }
-        }
-        /* A (B + C) = A B + A C, only for a sum of vectors */
-        for (int i = 0; i + 1 < e->count; ++i) {
-            const soa_expr *x = e->arg[i + 1];
-            if (x->kind != EXPR_SUM || x->from != SOA_SPACE_ONE) continue;
-            const soa_expr **terms = soai_zeroed((size_t)x->count, sizeof *terms);
-            for (int j = 0; terms && j < x->count; ++j) {
-                const soa_expr *t = x->arg[j];
-                const double f = t->kind == EXPR_SCALE ? t->factor : 1;
-                terms[j] = soai_unary(EXPR_SCALE, f,
-                                      soai_two(EXPR_PRODUCT, soai_hold(e->arg[i]),
-                                               soai_hold(t->kind == EXPR_SCALE ? t->arg[0] : t)));
-            }
-            if (terms)
-                found(s, wrap(c, splice(e, i, 2, soai_nary(EXPR_SUM, terms, x->count))), from,
-                      "multiplied out");
-            free(terms);
-        }
-    }
-    if (e->kind == EXPR_PRODUCT && e->count == 2 && e->arg[0]->kind == EXPR_SUM &&
-        e->from == SOA_SPACE_ONE) { /* (A + B) x = A x + B x */
-        const soa_expr *x = e->arg[0];
-        const soa_expr **terms = soai_zeroed((size_t)x->count, sizeof *terms);
-        for (int j = 0; terms && j < x->count; ++j) {
-            const soa_expr *t = x->arg[j];
-            const int scaled = t->kind == EXPR_SCALE,
-                      unit = t->kind == EXPR_LEAF && t->leaf == LEAF_ID;
-            if (unit) {
-                terms[j] = soai_hold(e->arg[1]);
-            } else {
-                terms[j] = soai_unary(EXPR_SCALE, scaled ? t->factor : 1,
-                                      soai_two(EXPR_PRODUCT, soai_hold(scaled ? t->arg[0] : t),
-                                               soai_hold(e->arg[1])));
-            }
-        }
-        if (terms) found(s, wrap(c, soai_nary(EXPR_SUM, terms, x->count)), from, "multiplied out");
-        free(terms);
-    }
-    if (e->kind == EXPR_SUM) collect(s, from, e, wrap, c);
-    for (int i = 0; i < e->count; ++i) {
-        context inner = {e, i, wrap, c};
-        neighbours(s, from, e->arg[i], wrap_in, &inner);
+/* From form i to the cheapest form that is one rewriting away, while there is a cheaper one. */
+static void descend(search *s, int i) {
+    for (;;) {
+        const int before = s->count;
+        if (exhausted(s) || s->f[i].expanded) return;
+        expand(s, i);
+        int best = i;
+        for (int k = before; k < s->count; ++k)
+            if (cheaper(s->f + k, s->f + best)) best = k;
+        if (best == i) return;
+        i = best;
     }
 }
 
-static void tell(const search *s, int i, soa_derivation_fn *fn, void *user) {
-    if (s->f[i].from >= 0) tell(s, s->f[i].from, fn, user);
-    char text[2000];
-    soa_expr_print(s->f[i].e, text, sizeof text);
-    fn(user, s->f[i].from < 0 ? "given" : s->f[i].rule, text);
+/* --- the cheapest form ------------------------------------------------------------------------ */
+typedef struct steps {
+    const soa_expr **e;
+    const char **rule;
+    int count;
+} steps;
+static int depth_of(const search *s, int i) {
+    int n = 0;
+    for (; i >= 0; i = s->f[i].from)
+        ++n;
+    return n;
+}
+/* The way to form i, from the given form. */
+static int steps_to(const search *s, int i, steps *out) {
+    const int n = depth_of(s, i);
+    out->e = soai_zeroed((size_t)n, sizeof *out->e);
+    out->rule = soai_zeroed((size_t)n, sizeof *out->rule);
+    out->count = out->e && out->rule ? n : 0;
+    for (int k = out->count; k-- > 0; i = s->f[i].from) {
+        out->e[k] = s->f[i].e;
+        out->rule[k] = s->f[i].rule;
+    }
+    return out->count > 0;
+}
+static void steps_free(steps *s) {
+    free(s->e);
+    free(s->rule);
+}
+
+/* Which forms of a way are one rewriting apart, with the rule; "" none. */
+typedef struct links {
+    const uint64_t *key;
+    int n, from;
+    char (*rule)[RULE_ROOM]; /* n x n */
+} links;
+static const char *reversed(const char *rule) {
+    if (!strcmp(rule, soai_multiplied_out)) return soai_taken_together;
+    if (!strcmp(rule, soai_taken_together)) return soai_multiplied_out;
+    return rule;
+}
+static void put_link(links *l, int i, int j, const char *rule) {
+    char *there = l->rule[l->n * i + j];
+    if (i != j && !there[0]) snprintf(there, RULE_ROOM, "%s", rule);
+}
+static int link_forms(void *user, const soa_expr *e, step_kind kind, const char *name) {
+    links *l = user;
+    const uint64_t key = soai_form_key(e);
+    (void)kind;
+    for (int k = 0; k < l->n; ++k)
+        if (l->key[k] == key) {
+            put_link(l, l->from, k, name);
+            put_link(l, k, l->from, reversed(name));
+        }
+    soa_expr_free(e);
+    return 0;
+}
+static void show(const soa_expr *e, const char *rule, soa_derivation_fn *fn, void *user) {
+    const size_t n = soa_expr_print(e, NULL, 0);
+    char *text = soai_zeroed(n + 1, 1);
+    if (!text) return;
+    soa_expr_print(e, text, n + 1);
+    fn(user, rule, text);
+    free(text);
+}
+/* The shortest way from the last form back to the first: before[k] is the form before form k. */
+static void shortest(const links *l, int *before, int *queue) {
+    int head = 0, tail = 0;
+    for (int k = 0; k < l->n; ++k)
+        before[k] = -1;
+    before[0] = 0;
+    queue[tail++] = 0;
+    while (head < tail) {
+        const int i = queue[head++];
+        for (int j = 0; j < l->n; ++j)
+            if (before[j] < 0 && l->rule[l->n * i + j][0]) {
+                before[j] = i;
+                queue[tail++] = j;
+            }
+    }
+}
+/* Shows the way, without the forms that can be left out. */
+static void show_steps(const soai_rules *rules, int both_ways, const steps *way,
+                       soa_derivation_fn *fn, void *user) {
+    const int n = way->count;
+    uint64_t *key = soai_zeroed((size_t)n, sizeof *key);
+    int *before = soai_zeroed((size_t)n, sizeof *before);
+    int *queue = soai_zeroed((size_t)n, sizeof *queue);
+    links l = {.key = key, .n = n, .rule = soai_zeroed((size_t)n * (size_t)n, RULE_ROOM)};
+    const int fine = key && before && queue && l.rule;
+    for (int k = 0; fine && k < n; ++k)
+        key[k] = soai_form_key(way->e[k]);
+    for (int k = 0; fine && k < n; ++k) {
+        if (k + 1 < n) put_link(&l, k, k + 1, way->rule[k + 1]);
+        l.from = k;
+        if (n > 2) soai_rewritings(rules, way->e[k], both_ways, link_forms, &l);
+    }
+    if (fine) {
+        int count = 0;
+        shortest(&l, before, queue);
+        for (int k = n - 1; k > 0; k = before[k])
+            queue[count++] = k;
+        show(way->e[0], "given", fn, user);
+        for (int from = 0; count > 0; from = queue[count]) {
+            --count;
+            show(way->e[queue[count]], l.rule[n * from + queue[count]], fn, user);
+        }
+    }
+    free(key);
+    free(before);
+    free(queue);
+    free(l.rule);
 }
 
 soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
                             const soa_expr **better) {
     if (!expr || !better) return SOA_E_ARGUMENT;
     const unsigned before = soai_refusals();
-    search s = {.room = bound > 0 ? bound : 2000};
-    s.f = soai_zeroed((size_t)s.room, sizeof *s.f);
-    if (!s.f) return SOA_E_MEMORY;
-    for (int r = 0; r < RULES; ++r) {
-        if (soa_expr_parse(rules[r].left, NULL, 0, &s.left[r], NULL, 0) != SOA_OK) s.left[r] = NULL;
-        if (!strcmp(rules[r].right, "I"))
-            s.right[r] = soa_expr_identity(SOA_SPACE_JOINT);
-        else if (soa_expr_parse(rules[r].right, NULL, 0, &s.right[r], NULL, 0) != SOA_OK)
-            s.right[r] = NULL;
+    soai_rules *rules = soai_rules_create(0);
+    search s = {0};
+    const int room = bound > 0 ? bound : MOST_FORMS;
+    if (!rules || !open_search(&s, rules, room, 0, 1)) {
+        soai_rules_free(rules);
+        close_search(&s);
+        return SOA_E_MEMORY;
     }
-    found(&s, soai_hold(expr), -1, "given");
+    add(&s, soai_hold(expr), -1, "given");
+    if (s.f[0].nodes <= MOST_SIZE) {
+        const int vectors = walk_from(&s, 0, STEP_LIKE);
+        descend(&s, vectors);
+        descend(&s, walk_from(&s, vectors, STEP_WORDS));
+        descend(&s, 0);
+    }
+    for (int turn = 0; !exhausted(&s) && expand_next(&s, turn % 2); ++turn) {
+    }
     int best = 0;
-    for (int i = 0; i < s.count; ++i) {
-        if (s.f[i].planned && (!s.f[best].planned || cheaper(&s.f[i].cost, &s.f[best].cost)))
-            best = i;
-        if (size_of(s.f[i].e) <= MOST_SIZE) neighbours(&s, i, s.f[i].e, wrap_none, NULL);
-    }
-    const soa_status status = s.count && soai_refusals() == before ? SOA_OK : SOA_E_MEMORY;
+    for (int i = 1; i < s.count; ++i)
+        if (cheaper(s.f + i, s.f + best)) best = i;
+    soa_status status = SOA_OK;
+    steps way = {0};
+    if (fn && !steps_to(&s, best, &way)) status = SOA_E_MEMORY;
+    if (soai_refusals() != before) status = SOA_E_MEMORY;
     if (!status) {
-        if (fn) tell(&s, best, fn, user);
+        if (fn) show_steps(rules, 0, &way, fn, user);
         *better = soai_hold(s.f[best].e);
     }
-    for (int i = 0; i < s.count; ++i)
-        soa_expr_free(s.f[i].e);
-    for (int r = 0; r < RULES; ++r) {
-        soa_expr_free(s.left[r]);
-        soa_expr_free(s.right[r]);
+    steps_free(&way);
+    close_search(&s);
+    soai_rules_free(rules);
+    return status;
+}
+
+/* --- from one form to another ----------------------------------------------------------------- */
+/* A form that both searches know: 1, with its indices. */
+static int meets(const search *a, const search *b, int *i, int *j) {
+    int at, best = 0;
+    for (int k = 0; k < a->count; ++k) {
+        const int other = look_up(b, a->f[k].key, &at);
+        if (other < 0) continue;
+        const int length = depth_of(a, k) + depth_of(b, other);
+        if (best && length >= best) continue;
+        best = length;
+        *i = k;
+        *j = other;
     }
-    free(s.f);
+    return best > 0;
+}
+/* The way from the given form to the meeting, and back along the other search. */
+static int joined(const search *a, int i, const search *b, int j, steps *out) {
+    steps one = {0}, two = {0};
+    const int fine = steps_to(a, i, &one) && steps_to(b, j, &two);
+    const int n = one.count + two.count - 1;
+    if (fine) {
+        out->e = soai_zeroed((size_t)n, sizeof *out->e);
+        out->rule = soai_zeroed((size_t)n, sizeof *out->rule);
+        out->count = out->e && out->rule ? n : 0;
+    }
+    for (int k = 0; k < out->count; ++k) {
+        const int back = n - 1 - k; /* index in the other way */
+        out->e[k] = k < one.count ? one.e[k] : two.e[back];
+        out->rule[k] = k < one.count ? one.rule[k] : reversed(two.rule[back + 1]);
+    }
+    if (out->count && two.count == 1) out->e[n - 1] = two.e[0]; /* its terms in their order */
+    steps_free(&one);
+    steps_free(&two);
+    return out->count > 0;
+}
+static int search_both(search *a, search *b, int bound, int *i, int *j) {
+    enum { BETWEEN = 8 };
+    for (int turn = 0;; ++turn) {
+        if (turn % BETWEEN == 0 && meets(a, b, i, j)) return 1;
+        const int full = a->count >= bound || b->count >= bound || exhausted(a) || exhausted(b);
+        if (full) return meets(a, b, i, j);
+        const int more = expand_next(a, turn % 2) + expand_next(b, turn % 2);
+        if (!more) return meets(a, b, i, j);
+    }
+}
+/* First nearby, then by the walks to sums of words, then farther. */
+static int find_way(search *a, search *b, int *i, int *j) {
+    enum { NEARBY = 300 };
+    if (search_both(a, b, NEARBY < a->room ? NEARBY : a->room, i, j)) return 1;
+    search *side[2] = {a, b};
+    int end[2] = {0, 0};
+    for (int most = STEP_LIKE; most <= STEP_WORDS; ++most) {
+        for (int k = 0; k < 2; ++k)
+            end[k] = walk_from(side[k], end[k], (step_kind)most);
+        if (meets(a, b, i, j)) return 1;
+    }
+    return search_both(a, b, a->room, i, j);
+}
+soa_status soa_expr_derive(const soa_expr *from, const soa_expr *to, int bound,
+                           soa_derivation_fn *fn, void *user) {
+    if (!from || !to || from->from != to->from || from->to != to->to) return SOA_E_ARGUMENT;
+    const unsigned before = soai_refusals();
+    soai_rules *rules = soai_rules_create(1);
+    search a = {0}, b = {0};
+    const int room = bound > 0 ? bound : 2 * MOST_FORMS;
+    steps way = {0};
+    int i = 0, j = 0;
+    soa_status status = SOA_E_NO_CONVERGENCE;
+    if (rules && open_search(&a, rules, room, 1, 0) && open_search(&b, rules, room, 1, 0)) {
+        add(&a, soai_hold(from), -1, "given");
+        add(&b, soai_hold(to), -1, "given");
+        if (find_way(&a, &b, &i, &j) && joined(&a, i, &b, j, &way)) status = SOA_OK;
+    }
+    if (soai_refusals() != before) status = SOA_E_MEMORY;
+    if (!status && fn) show_steps(rules, 1, &way, fn, user);
+    steps_free(&way);
+    close_search(&a);
+    close_search(&b);
+    soai_rules_free(rules);
     return status;
 }

@@ -27,7 +27,8 @@ enum {
     BY_MATRIX,
     GENERIC,
     PARTS,
-    HTML
+    HTML,
+    TO
 };
 enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
 
@@ -51,6 +52,7 @@ static const app_option options[] = {
      "count by parts of the work (rows of R87's tables), of one link or of all"},
     {"--html", NULL, "FILE",
      "with --explain: write a page with pictures to FILE, at the first state of --in"},
+    {"--to", NULL, "EXPRESSION", "with --derive: how to get from the expression to this one"},
     APP_OPTION_END,
 };
 
@@ -444,17 +446,49 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     soa_scalar_graph_free(graph);
     return code;
 }
+/* Both as one equation, so that letters and the space of I are those of the other side. */
+static soa_status parse_both(const op *o, const char *to, const soa_expr **a, const soa_expr **b,
+                             char *message, size_t room) {
+    const size_t n = strlen(o->text) + strlen(to) + 4;
+    char *both = malloc(n);
+    if (!both) return SOA_E_MEMORY;
+    snprintf(both, n, "%s = %s", o->text, to);
+    const soa_status s = soa_expr_parse_equation(both, NULL, 0, a, b, message, room);
+    free(both);
+    return s;
+}
+static int derive_to(op *o, const char *to, app_out *out) {
+    const soa_expr *e = NULL, *goal = NULL;
+    soa_status s = parse_both(o, to, &e, &goal, o->error, sizeof o->error);
+    if (s != SOA_OK) return app_fail_lines(&app_op, o->error[0] ? o->error : soa_status_text(s));
+    s = soa_expr_derive(e, goal, 0, show_step, out);
+    int code = APP_OK;
+    if (s == SOA_E_NO_CONVERGENCE && soa_expr_prove(e, goal, NULL, NULL) == SOA_OK)
+        code = app_fail(&app_op, "--to: no derivation was found, but the two are equal: soa "
+                                 "identity --proof shows why");
+    else if (s == SOA_E_NO_CONVERGENCE)
+        code = app_fail(&app_op, "--to: no derivation was found, nor a proof that the two are "
+                                 "equal: soa identity tries them on machines");
+    else if (s != SOA_OK)
+        code = app_fail(&app_op, "%s", soa_status_text(s));
+    soa_expr_free(e);
+    soa_expr_free(goal);
+    return code;
+}
+static int derive(op *o, const char *to, app_out *out) {
+    const soa_expr *e = NULL, *better = NULL;
+    if (to) return derive_to(o, to, out);
+    if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK)
+        return app_fail_lines(&app_op, o->error);
+    const soa_status s = soa_expr_improve(e, 0, show_step, out, &better);
+    soa_expr_free(e);
+    soa_expr_free(better);
+    return s == SOA_OK ? APP_OK : app_fail(&app_op, "out of memory");
+}
 static int explain(op *o, const app_args *args, app_out *out) {
     if (args->value[DERIVE]) {
-        const soa_expr *e = NULL, *better = NULL;
-        if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK)
-            return app_fail_lines(&app_op, o->error);
-        if (soa_expr_improve(e, 0, show_step, out, &better) != SOA_OK) {
-            soa_expr_free(e);
-            return app_fail(&app_op, "out of memory");
-        }
-        soa_expr_free(e);
-        soa_expr_free(better);
+        const int code = derive(o, args->value[TO], out);
+        if (code != APP_OK || args->value[TO]) return code;
     }
     if (args->value[COUNT] || args->value[EMIT] || args->value[PARTS]) {
         const int code = scalars(o, args, out);
@@ -570,6 +604,10 @@ static int run(int argc, char **argv) {
     const char *expression = args.word[1], *text, *name;
     for (int i = 0; (name = soa_expr_form_name(i, &text, NULL)); ++i)
         if (!strcmp(name, expression)) expression = text; /* the name of an algorithm */
+    if (args.value[TO] && !args.value[DERIVE]) {
+        soa_model_free(model);
+        return app_fail(&app_op, "--to is the end of a derivation: give --derive too");
+    }
     say_gravity(model, args.word[1]);
     op o = {.text = expression,
             .model = model,
@@ -660,6 +698,7 @@ const app_command app_op = {
                 "      \"(I - H psi K)' inv(D) (I - H psi K) (T - H phi (M phi' a + b))\"\n"
                 "  soa op arm7 FD3 --explain\n"
                 "  soa op arm7 --derive \"J inv(Mass) J' f0\"\n"
+                "  soa op arm7 FD1 --derive --to FD4\n"
                 "  soa op arm7 --explain \"inv(Mass) (T - H phi (M phi' a + b + B f0))\"\n"
                 "  soa op arm7 FD3 --explain --html fd3.html\n"
                 "  echo '{}' | soa op arm7 --dense \"J inv(Mass) J'\"\n",
