@@ -150,6 +150,10 @@ typedef void soa_derivation_fn(void *user, const char *rule, const char *result)
  * that led to it.  Release `better`. */
 SOA_API soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn,
                                     void *user, const soa_expr **better);
+/* The rules of the rewriter: name and both sides; `ideal`: it holds for machines without rotors only.
+ * NULL past the end.  Each is proved in the tests, and its adjoint is used, too. */
+SOA_API const char *soa_expr_rule_name(int index, const char **left, const char **right,
+                                       bool *ideal);
 /* Derives `to` from `from`, step by step: `fn` (may be NULL) is called for `from` and for each form
  * on the way, the last of which is `to` (up to the order of its terms), with the rule that led to
  * it.  At most `bound` forms are tried from each end (0: 4,000).  For ideal machines.

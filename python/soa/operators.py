@@ -1447,6 +1447,22 @@ def identities() -> dict[str, str]:
     return found
 
 
+def rules() -> list[tuple[str, str]]:
+    """The rules by which `Expr.derive` and `Expr.improve` rewrite: pairs of a name and an equation.
+
+    >>> from soa.operators import rules
+    >>> ("RK88-I (a.13)", "phit G = phi K") in rules()
+    True
+    """
+    found = []
+    left, right = c_char_p(), c_char_p()
+    index = 0
+    while (name := _c.soa_expr_rule_name(index, byref(left), byref(right), None)) is not None:
+        found.append((text(name), f"{text(left.value)} = {text(right.value)}"))
+        index += 1
+    return found
+
+
 def _equation(equation: str | tuple[Expr, Expr]) -> tuple[Expr, Expr]:
     if not isinstance(equation, str):
         return equation
@@ -1587,6 +1603,7 @@ __all__ = [
     "identity_operator",
     "leaves",
     "parse",
+    "rules",
     "variable",
     "zero",
 ]

@@ -34,7 +34,4 @@ extern const char soai_multiplied_out[], soai_taken_together[];
  * products are written. */
 uint64_t soai_form_key(const soa_expr *e);
 int soai_form_size(const soa_expr *e);
-
-/* The rules, for tests: texts of both sides; NULL past the end. */
-const char *soai_rule_name(int index, const char **left, const char **right, int *ideal);
 #endif

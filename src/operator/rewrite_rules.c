@@ -89,11 +89,11 @@ static const struct {
 };
 enum { TABLE = sizeof table / sizeof *table, MOST_RULES = 2 * TABLE };
 
-const char *soai_rule_name(int index, const char **left, const char **right, int *ideal) {
+const char *soa_expr_rule_name(int index, const char **left, const char **right, bool *ideal) {
     if (index < 0 || index >= TABLE) return NULL;
-    *left = table[index].left;
-    *right = table[index].right;
-    *ideal = table[index].ideal;
+    if (left) *left = table[index].left;
+    if (right) *right = table[index].right;
+    if (ideal) *ideal = table[index].ideal == IDEAL;
     return table[index].name;
 }
 

@@ -1,7 +1,6 @@
 /* test_operators.c  every identity of the papers by name: proved, formed and applied; every false
  * variant refused. */
 #include "check.h"
-#include "operator/rewrite.h"
 #include "soa/io.h"
 #include "soa/soa.h"
 
@@ -519,9 +518,10 @@ static void rewriter(void **state) {
 static void rules_hold(void **state) {
     (void)state;
     const char *name, *left, *right;
-    int ideal, count = 0;
+    bool ideal;
+    int count = 0;
     worst_case w = {0};
-    for (; (name = soai_rule_name(count, &left, &right, &ideal)) != NULL; ++count) {
+    for (; (name = soa_expr_rule_name(count, &left, &right, &ideal)) != NULL; ++count) {
         char text[400];
         const soa_expr *l = NULL, *r = NULL;
         snprintf(text, sizeof text, "%s = %s", left, right);

@@ -95,6 +95,23 @@ expect 0 "proved by rewriting" "$soa" identity "J inv(Mass) J' = B' psi' H' inv(
 expect 0 '"how": "proved"' "$soa" identity "psi = phi - phi K H psi" --json
 expect 1 "false: on" "$soa" identity "phi = psi"
 expect 1 '"counter_example"' "$soa" identity "H phi M = H psi M" --json
+expect 0 "^true: proved" "$soa" identity "FD1 = FD4"
+expect 0 "RK88-I (a.35): H psi = " "$soa" identity a.35
+expect 0 '"how": "proved"' "$soa" identity "RK88-II (6.21)" --json
+expect 0 "^RJK91 lemma 4, (16) *(I - H psi K) H phi = H psi" "$soa" identity --list
+expect 0 "RK88-I (a.13) *phit G = phi K" "$soa" identity --rules
+expect 1 "false: on" "$soa" identity "x: joint, A: tip>base; A J x = 2 A J x"
+expect 0 "not proved, but tested" "$soa" identity "A: tip>tip, B1: tip>tip; inv(I + A B1) A = A inv(I + B1 A)"
+expect 2 "a space is wanted here" "$soa" identity "x: joit; x = x"
+expect 2 "LEFT = RIGHT., a name, or --list is missing" "$soa" identity
+expect 2 "one of soa identity --list" "$soa" identity nonsense
+expect 2 "did you mean 'FD1'" "$soa" identity "FD1 = FD5"
+expect 0 "RK88-I (a.50)" "$soa" op arm7 FD1 --derive --to FD4
+expect 0 "taken together" "$soa" op arm7 --derive "iOm: tip>tip; inv(Mass) T - inv(Mass) J' iOm J inv(Mass) T" \
+    --to "(I - H psi K)' (inv(D) - inv(D) H psi B iOm B' psi' H' inv(D)) (I - H psi K) T"
+expect 2 "nor a proof that the two are equal" "$soa" op arm7 --derive "inv(Mass) T" --to "FD1"
+expect 2 "no derivation was found, but the two are equal" "$soa" op arm7 --derive "H phi (M FD2 + b + B f0)" --to T
+expect 2 "give --derive too" "$soa" op arm7 "inv(Mass) T" --to FD1
 expect 2 "ends too early" "$soa" identity "H phi = "
 expect 2 "two sides" "$soa" identity "H phi"
 expect 2 "takes link, but this one gives joint" "$soa" op arm7 "H phi T"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON, TRIALS, SHOW, LIST, SEED };
+enum { JSON, TRIALS, SHOW, LIST, SEED, RULES };
 static const app_option options[] = {
     {"--json", NULL, NULL, "the answer as a JSON object"},
     {"--trials", NULL, "N", "random machines to try (default 20)"},
@@ -16,6 +16,7 @@ static const app_option options[] = {
     {"--list", NULL, NULL,
      "the papers' identities by name; with --proof each is proved, with --trials tried too"},
     {"--seed", NULL, "N", "of the random machines and states (default 1)"},
+    {"--rules", NULL, NULL, "the rules by which soa op --derive rewrites, by name"},
     APP_OPTION_END,
 };
 
@@ -335,6 +336,14 @@ static int list_all(app_out *out, const wish *w, int prove, int try) {
     }
     return code;
 }
+static int list_rules(app_out *out) {
+    const char *name, *left, *right;
+    bool ideal;
+    for (int i = 0; (name = soa_expr_rule_name(i, &left, &right, &ideal)) != NULL; ++i)
+        out_print(out, "%-38s %s = %s%s\n", name, left, right,
+                  ideal ? "   (machines without rotors)" : "");
+    return APP_OK;
+}
 /* A whole number within its limits; -1 after a mistake, which is reported. */
 static long number_of(const app_args *args, int option, long otherwise, long most) {
     const char *text = args->value[option];
@@ -355,12 +364,16 @@ static int run(int argc, char **argv) {
                     .json = args.value[JSON] != NULL,
                     .proof = args.value[SHOW] != NULL};
     if (w.trials < 0 || w.seed < 0) return APP_FAILED;
-    if (list == (args.words > 0))
-        return app_fail(&app_identity, list ? "--list takes no identity"
-                                            : "'LEFT = RIGHT', a name, or --list is missing");
+    const int rules = args.value[RULES] != NULL;
+    if ((list || rules) == (args.words > 0) || (list && rules))
+        return app_fail(&app_identity, list || rules
+                                           ? "--list and --rules are alone, without an identity"
+                                           : "'LEFT = RIGHT', a name, or --list is missing");
     app_out out;
     out_start(&out, 1);
-    if (list)
+    if (rules)
+        code = list_rules(&out);
+    else if (list)
         code = list_all(&out, &w, w.proof, args.value[TRIALS] != NULL);
     else
         code = answer_one(&out, &w, args.word[0]);
