@@ -6,6 +6,7 @@
 #include "../operator_page/op_page.h"
 #include "../target.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -28,7 +29,8 @@ enum {
     GENERIC,
     PARTS,
     HTML,
-    TO
+    TO,
+    JACOBIAN
 };
 enum { MESSAGE = 600, MOST_VARS = 32, MOST_TIPS = 64 };
 
@@ -53,12 +55,15 @@ static const app_option options[] = {
     {"--html", NULL, "FILE",
      "with --explain: write a page with pictures to FILE, at the first state of --in"},
     {"--to", NULL, "EXPRESSION", "with --derive: how to get from the expression to this one"},
+    {"--jacobian", NULL, "q|v|a|tau|f0",
+     "the Jacobian of the vector EXPRESSION with respect to this part of the state"},
     APP_OPTION_END,
 };
 
 typedef struct op {
     const char *text;
     int dense, as_written;
+    int jacobian; /* with respect to this soa_direction; SOA_DIRECTION_COUNT: none */
     soa_machine *machine;
     const soa_model *model;
     /* Variables of the parsed expression. */
@@ -68,6 +73,7 @@ typedef struct op {
     const soa_expr *expr;
     soa_plan *plan;
     double *q, *v, *a, *tau, *f0, *result;
+    double *direction[SOA_DIRECTION_COUNT];
     size_t result_room;
     char error[MESSAGE];
 } op;
@@ -89,6 +95,34 @@ static const char *why_not(const soa_machine *machine, soa_status s) {
     return why[0] ? why : soa_status_text(s);
 }
 
+/* Columns of the result. */
+static int column_count(const op *o) {
+    if (o->jacobian == SOA_DIRECTION_COUNT || o->dense)
+        return soa_machine_space_size(o->machine, soa_expr_domain(o->expr));
+    return soa_machine_space_size(o->machine, o->jacobian == SOA_DIRECTION_F0 ? SOA_SPACE_TIP
+                                                                              : SOA_SPACE_JOINT);
+}
+/* With --jacobian, replaces e by its derivative, or with --dense by the Jacobian as an operator. */
+static int differentiated(op *o, const soa_expr **e) {
+    const soa_expr *made = NULL;
+    if (o->jacobian == SOA_DIRECTION_COUNT) return 0;
+    soa_status s = SOA_E_ARGUMENT;
+    if (soa_expr_domain(*e) != SOA_SPACE_ONE)
+        say(o, "--jacobian: this is an operator, expected a vector");
+    else
+        s = o->dense ? soa_expr_jacobian(*e, (soa_direction)o->jacobian, &made)
+                     : soa_expr_differentiate(*e, NULL, NULL, &made);
+    soa_expr_free(*e);
+    *e = made;
+    if (s == SOA_OK) return 0;
+    if (s == SOA_E_NO_CONVERGENCE)
+        return say(o, "--jacobian --dense: it contains dP or dMc, of which no operator in dq is "
+                      "made; leave --dense out");
+    if (o->error[0]) return -1;
+    return say(o, s == SOA_E_ARGUMENT ? "--jacobian: the expression contains something that has no "
+                                        "derivative here: dq and the like, Delta, pinv"
+                                      : soa_status_text(s));
+}
 /* Parses and simplifies the expression with the variables in o->vars. */
 static int prepare(op *o) {
     const soa_expr *e = NULL, *better = NULL;
@@ -101,6 +135,7 @@ static int prepare(op *o) {
         if (!o->error[0]) say(o, "out of memory");
         return -1;
     }
+    if (differentiated(o, &e)) return -1;
     if (!o->dense && !o->as_written && soa_expr_domain(e) == SOA_SPACE_ONE) {
         const soa_status s = soa_expr_improve(e, 0, NULL, NULL, &better);
         soa_expr_free(e);
@@ -108,8 +143,8 @@ static int prepare(op *o) {
         e = better;
     }
     o->expr = e;
-    const size_t size = (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(e)) *
-                        (size_t)soa_machine_space_size(o->machine, soa_expr_domain(e));
+    const size_t size =
+        (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(e)) * (size_t)column_count(o);
     double *room = realloc(o->result, (size + 1) * sizeof *room);
     if (!room) return say(o, "out of memory");
     o->result = room;
@@ -260,7 +295,9 @@ static int read_wrenches(op *o, const json_t *list, soa_wrench **wrenches, int *
     return 0;
 }
 static int read_state(op *o, json_t *state) {
-    static const char *const known[] = {"q", "v", "a", "tau", "f0", "fext", "vars", NULL};
+    static const char *const known[] = {"q",  "v",  "a",  "tau",  "f0",  "fext", "vars",
+                                        "dq", "dv", "da", "dtau", "df0", NULL};
+    enum { FEXT = 5, VARS, DIRECTION };
     const size_t nq = (size_t)soa_model_nq(o->model), nv = (size_t)soa_model_nv(o->model);
     const size_t tips = (size_t)soa_machine_space_size(o->machine, SOA_SPACE_TIP);
     const size_t size[5] = {nq, nv, nv, nv, tips};
@@ -269,7 +306,7 @@ static int read_state(op *o, json_t *state) {
     json_t *value;
     soa_wrench *wrenches = NULL;
     int wrench_count = 0, bad = 0;
-    double *slots[5] = {NULL};
+    double *slots[5] = {NULL}, *direction[SOA_DIRECTION_COUNT] = {NULL};
     json_object_foreach(state, key, value) {
         app_nearest search = app_nearest_to(key);
         int i = 0;
@@ -282,10 +319,14 @@ static int read_state(op *o, json_t *state) {
         } else if (i < 5) {
             bad = numbers(o, key, value, to[i], size[i]);
             slots[i] = to[i];
-        } else if (i == 5) {
+        } else if (i == FEXT) {
             bad = read_wrenches(o, value, &wrenches, &wrench_count);
-        } else {
+        } else if (i == VARS) {
             bad = read_vars(o, value);
+        } else {
+            const int which = i - DIRECTION;
+            direction[which] = o->direction[which];
+            bad = numbers(o, key, value, direction[which], which < 4 ? nv : tips);
         }
         if (bad) break;
     }
@@ -294,6 +335,9 @@ static int read_state(op *o, json_t *state) {
                                                    slots[3], slots[4], wrenches, wrench_count);
         if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
     }
+    if (!bad && soa_machine_set_direction(o->machine, direction[0], direction[1], direction[2],
+                                          direction[3], direction[4]) != SOA_OK)
+        bad = say(o, "the direction is not finite");
     free(wrenches);
     return bad;
 }
@@ -311,15 +355,17 @@ static int answer(op *o, const char *line, app_out *out) {
         if (!o->plan &&
             soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
             return o->error[0] ? -1 : say(o, "out of memory");
-        s = soa_plan_run(o->plan, o->result);
+        s = o->jacobian == SOA_DIRECTION_COUNT
+                ? soa_plan_run(o->plan, o->result)
+                : soa_plan_jacobian(o->plan, (soa_direction)o->jacobian, o->result);
     }
     if (s != SOA_OK) return say(o, "%s", why_not(o->machine, s));
     for (size_t i = 0; i < o->result_room; ++i)
         if (!isfinite(o->result[i])) return say(o, "the result is not finite");
     const size_t rows = (size_t)soa_machine_space_size(o->machine, soa_expr_codomain(o->expr)),
-                 columns = (size_t)soa_machine_space_size(o->machine, soa_expr_domain(o->expr));
+                 columns = (size_t)column_count(o);
     out_text(out, "{\"result\": ");
-    if (soa_expr_domain(o->expr) == SOA_SPACE_ONE)
+    if (soa_expr_domain(o->expr) == SOA_SPACE_ONE && o->jacobian == SOA_DIRECTION_COUNT)
         out_vector(out, o->result, rows);
     else
         out_matrix(out, o->result, rows, columns);
@@ -446,6 +492,40 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     soa_scalar_graph_free(graph);
     return code;
 }
+static void show_rule(void *out, const char *rule, const char *result) {
+    out_print(out, "    %-100s   [%s]\n", result, rule);
+}
+/* The rules that differentiate what stands in each d(...) of the text; mistakes are reported when
+ * the whole is parsed. */
+static void show_rules(const char *text, app_out *out) {
+    for (const char *at = text; (at = strstr(at, "d(")) != NULL; ++at) {
+        const int inside = at > text && (isalnum((unsigned char)at[-1]) || at[-1] == '_');
+        int depth = 0;
+        const char *end = at + 1;
+        do {
+            depth += *end == '(';
+            depth -= *end == ')';
+            ++end;
+        } while (*end && depth > 0);
+        char *part = inside || depth ? NULL : strndup(at + 2, (size_t)(end - at - 3));
+        const soa_expr *e = NULL, *d = NULL;
+        if (part && soa_expr_parse(part, NULL, 0, &e, NULL, 0) == SOA_OK)
+            soa_expr_differentiate(e, show_rule, out, &d);
+        soa_expr_free(e);
+        soa_expr_free(d);
+        free(part);
+    }
+}
+/* The Jacobian as an operator, as text; -1: it is none. */
+static int say_operator(op *o, char *text, size_t room) {
+    const soa_expr *e = NULL, *j = NULL;
+    soa_status s = soa_expr_parse(o->text, o->vars, o->var_count, &e, NULL, 0);
+    if (s == SOA_OK) s = soa_expr_jacobian(e, (soa_direction)o->jacobian, &j);
+    if (s == SOA_OK) soa_expr_print(j, text, room);
+    soa_expr_free(e);
+    soa_expr_free(j);
+    return s == SOA_OK ? 0 : -1;
+}
 /* Both as one equation, so that letters and the space of I are those of the other side. */
 static soa_status parse_both(const op *o, const char *to, const soa_expr **a, const soa_expr **b,
                              char *message, size_t room) {
@@ -480,6 +560,13 @@ static int derive(op *o, const char *to, app_out *out) {
     if (to) return derive_to(o, to, out);
     if (soa_expr_parse(o->text, NULL, 0, &e, o->error, sizeof o->error) != SOA_OK)
         return app_fail_lines(&app_op, o->error);
+    show_rules(o->text, out);
+    if (o->jacobian != SOA_DIRECTION_COUNT) {
+        const soa_expr *d = NULL;
+        soa_expr_differentiate(e, show_rule, out, &d);
+        soa_expr_free(d);
+    }
+    if (differentiated(o, &e)) return app_fail_lines(&app_op, o->error);
     const soa_status s = soa_expr_improve(e, 0, show_step, out, &better);
     soa_expr_free(e);
     soa_expr_free(better);
@@ -500,6 +587,8 @@ static int explain(op *o, const app_args *args, app_out *out) {
             return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
+        if (o->jacobian != SOA_DIRECTION_COUNT && say_operator(o, text, 1 << 20) == 0)
+            out_print(out, "as an operator: %s\none column, a direction at a time: ", text);
         soa_expr_print(o->expr, text, 1 << 20);
         out_print(out, "%s\n", text);
         soa_plan_explain(o->plan, text, 1 << 20);
@@ -613,6 +702,14 @@ static int run(int argc, char **argv) {
             .model = model,
             .dense = args.value[DENSE] != NULL,
             .as_written = args.value[AS_WRITTEN] != NULL};
+    static const char *const parts[] = {"q", "v", "a", "tau", "f0"};
+    const char *with = args.value[JACOBIAN];
+    while (o.jacobian < SOA_DIRECTION_COUNT && (!with || strcmp(with, parts[o.jacobian])))
+        ++o.jacobian;
+    if (with && o.jacobian == SOA_DIRECTION_COUNT) {
+        soa_model_free(model);
+        return app_fail(&app_op, "--jacobian %s: it is q, v, a, tau or f0", with);
+    }
     int tips[MOST_TIPS];
     const int tip_count = find_tips(model, args.value[TIP], tips);
     soa_report report = {SOA_OK, -1, 0, ""};
@@ -624,11 +721,17 @@ static int run(int argc, char **argv) {
     o.a = room_for(soa_model_nv(model));
     o.tau = room_for(soa_model_nv(model));
     o.f0 = room_for(6 * MOST_TIPS);
+    int directions = 0;
+    for (; directions < SOA_DIRECTION_COUNT; ++directions) {
+        o.direction[directions] =
+            room_for(directions == SOA_DIRECTION_F0 ? 6 * MOST_TIPS : soa_model_nv(model));
+        if (!o.direction[directions]) break;
+    }
     FILE *in = stdin;
     if (tip_count >= 0) {
         if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)
             app_fail(&app_op, "%s", report.text);
-        else if (!o.q || !o.v || !o.a || !o.tau || !o.f0)
+        else if (!o.q || !o.v || !o.a || !o.tau || !o.f0 || directions < SOA_DIRECTION_COUNT)
             app_fail(&app_op, "out of memory");
         else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] ||
                  args.value[EMIT] || args.value[PARTS])
@@ -656,6 +759,8 @@ static int run(int argc, char **argv) {
     free(o.a);
     free(o.tau);
     free(o.f0);
+    for (int i = 0; i < SOA_DIRECTION_COUNT; ++i)
+        free(o.direction[i]);
     free(o.result);
     soa_model_free(model);
     return app_finish(&app_op, &out, code);
@@ -681,6 +786,9 @@ const app_command app_op = {
             "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", "
             "\"value\": [...]}}; with\n"
             "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
+            "Derivatives  d(EXPRESSION) in the direction that the state gives as dq dv da dtau df0 "
+            "(dq in the tangent\n"
+            "            space); --jacobian q prints the matrix instead; --derive the rules\n"
             "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular "
             "part first, each in its\n"
             "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of "
@@ -701,6 +809,8 @@ const app_command app_op = {
                 "  soa op arm7 FD1 --derive --to FD4\n"
                 "  soa op arm7 --explain \"inv(Mass) (T - H phi (M phi' a + b + B f0))\"\n"
                 "  soa op arm7 FD3 --explain --html fd3.html\n"
+                "  echo '{\"dq\": [1,0,0,0,0,0,0]}' | soa op arm7 \"d(inv(Mass) T)\"\n"
+                "  echo '{\"v\": [0,1,0,1,0,1,0]}' | soa op arm7 --jacobian q ID\n"
                 "  echo '{}' | soa op arm7 --dense \"J inv(Mass) J'\"\n",
     .run = run,
 };
