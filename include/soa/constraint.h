@@ -20,6 +20,7 @@
 
 #include "soa/dynamics.h"
 #include "soa/graph.h"
+#include "soa/operator.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -192,6 +193,13 @@ SOA_API soa_status soa_constraints_get_def(const soa_constraints *constraints, i
 SOA_API soa_status soa_constraints_evaluate(soa_constraints *constraints, soa_work *work,
                                             const soa_input *input, double *g, double *rate,
                                             double *G, double *gamma);
+
+/* The rows at q, v, t as numbers of an operator machine of the same model: Gc and gammac there are G
+ * and gamma here, and a multiplier lambda acts as G' lambda (soa/operator.h).  q and v are set in
+ * the machine by soa_machine_set_state; torques of cut joints are not part of its T.  Allocates.
+ * SOA_E_JOINT: a cut joint has a rotor. */
+SOA_API soa_status soa_constraints_close_machine(soa_constraints *constraints, soa_work *work,
+                                                 const soa_input *input, soa_machine *machine);
 
 typedef enum soa_closed_method {
     SOA_CLOSED_AUTO,      /* chosen by size; KKT if only a loop holds a massless link */

@@ -74,6 +74,12 @@ SOA_API int soa_embedding_nv(const soa_embedding *embedding);
 SOA_API soa_status soa_embedding_state(soa_embedding *embedding, soa_work *work,
                                        const soa_input *primary, double *q, double *v, double *a,
                                        double *E);
+/* The same as numbers of an operator machine of the same model: Eq there is E, and ed the joint
+ * accelerations for Qddot = 0.  q (nq numbers) as above, v (nv; may be NULL): for
+ * soa_machine_set_state.  Allocates. */
+SOA_API soa_status soa_embedding_close_machine(soa_embedding *embedding, soa_work *work,
+                                               const soa_input *primary, soa_machine *machine,
+                                               double *q, double *v);
 /* H (n x n) as in WD89: one inverse dynamics of the tree for each column (first method of Walker
  * and Orin).  C (n): friction, centrifugal and Coriolis terms, already multiplied by Qdot.  G (n):
  * gravity, springs and external forces.  Each may be NULL. */

@@ -192,6 +192,15 @@ SOA_API soa_status soa_grasp_object_state(soa_grasp *grasp, soa_work *work, cons
                                           const double *force, int frame_C,
                                           soa_grasp_object *object, double *alpha0);
 
+/* The contacts that are on, at q and v, as numbers of an operator machine of the same model
+ * (soa/operator.h).  Rows: T'(V - V), held directions contact by contact, so that Gc is T'J and a
+ * multiplier y is the force T y on the object, contact axes.  frame_C >= 0: also RK88-II's object
+ * in the axes of that frame, with Ao, Mo, bo, Tc, gammao; then the tips of the machine must be the
+ * frames of the arms, contact by contact, and the object one body on a free joint, with all object
+ * contacts on it (SOA_E_ARGUMENT).  No wrenches (SOA_E_ARGUMENT).  Allocates. */
+SOA_API soa_status soa_grasp_close_machine(soa_grasp *grasp, soa_work *work, const soa_input *input,
+                                           int frame_C, soa_machine *machine);
+
 /* Velocities after the contacts that are on have closed, and their impulses on the object (6 each,
  * world axes; may be NULL): v_after = v + M^-1 J' impulse with T'(V - V) = 0.  v_after may be v.
  * SOA_E_SINGULAR: the condition number is above 1e11. */
