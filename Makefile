@@ -7,7 +7,7 @@ export CMAKE_GENERATOR ?= $(if $(shell command -v ninja),Ninja,Unix Makefiles)
 unexport MAKEFLAGS SECONDS
 
 PAIRS ?= 1000000
-.PHONY: all demo view python test bench bench-python python-asan compare counts gjk-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
+.PHONY: all demo view python test bench bench-python python-asan compare counts gjk-campaign identity-campaign kill-campaign io-fault-campaign alloc-fault-campaign oscillator-campaign grapple-figures playground install fuzz format format-check lint surface api setup clean help
 
 configure = mkdir -p build && { cmake --preset release $(1) $(CMAKE_ARGS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
   sed -n '/^CMake Warning/,/^-- /{/^-- /!p}' build/configure.log; }
@@ -73,6 +73,12 @@ grapple-figures: ## run both grapples and draw the pictures of docs/grapple.md: 
 	@build/soa_grapple_figures scenarios docs/images
 	@build/soa sim scenarios/grapple.yaml --diagram build/grapple.dot
 	@if command -v dot >/dev/null; then dot -Tsvg build/grapple.dot -o docs/images/grapple-phases.svg; else echo "without Graphviz the diagram stays build/grapple.dot"; fi
+
+identity-campaign: ## try the papers' identities TRIES (10000) times in all, at random states of models of every family
+	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }
+	@$(call configure)
+	@$(build) --target soa_program >build/identity-campaign.log || { cat build/identity-campaign.log; exit 1; }
+	@scripts/identity-campaign.sh build/soa $(or $(TRIES),10000) $(SEED)
 
 kill-campaign: ## kill runs at KILLS (1,000) random instants and take them up again: the same bytes
 	@scripts/setup.sh --check build || { echo "install them with: make setup" >&2; exit 1; }

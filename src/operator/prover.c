@@ -380,7 +380,11 @@ static const rule_set *rule_book(void) {
                   "Delta_phi G D G' Delta_phi' S'",
                   "R87 (32), Mc - E_phi Mc E_phi' = M"},
                  {"D inv(D) - I", "D inv(D) = I"},
-                 {"inv(D) D - I", "inv(D) D = I"}};
+                 {"inv(D) D - I", "inv(D) D = I"},
+                 {"sqrt(D) sqrt(D)' - D", "D = sqrt(D) sqrt(D)'"},
+                 {"inv(sqrt(D)) sqrt(D) - I", "inv(sqrt(D)) sqrt(D) = I"},
+                 {"sqrt(D) inv(sqrt(D)) - I", "sqrt(D) inv(sqrt(D)) = I"},
+                 {"inv(sqrt(D))' inv(sqrt(D)) - inv(D)", "inv(D) = inv(sqrt(D))' inv(sqrt(D))"}};
     rule_set *ready = __atomic_load_n(&rules, __ATOMIC_ACQUIRE);
     if (ready) return ready;
     const unsigned before = soai_refusals();

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "soa/io.h"
 #include "soa/soa.h"
+#include <time.h>
 
 static const char *const machines[] = {
     "planar-chain:4", "chain:6",        "arm7",           "satellite",      "quadruped",
@@ -645,6 +646,83 @@ static void derivations(void **state) {
     soa_expr_free(phi);
 }
 
+/* Random operators link -> link, as texts of up to `room` bytes. */
+static int pick(dice *d, int n) {
+    const int i = (int)(roll(d, 0, 1) * n);
+    return i < n ? i : n - 1;
+}
+static void random_operator(dice *d, int depth, char *text, size_t room) {
+    static const char *const atoms[] = {"phi",    "psi'",   "phit", "E_psi", "M",
+                                        "P",      "Mc",     "G H",  "K H",   "H' inv(D) H",
+                                        "psit'",  "E_phi'", "Inc'", "B B'",  "(I - psi K H)",
+                                        "psi' H'"};
+    enum { ATOMS = sizeof atoms / sizeof *atoms - 1 };
+    const size_t at = strlen(text);
+    char one[6000] = "", two[6000] = "";
+    const int kind = depth ? pick(d, 6) : 5;
+    if (kind < 5) random_operator(d, depth - 1, one, room / 2);
+    if (kind < 4) random_operator(d, depth - 1, two, room / 2);
+    if (kind == 5 || strlen(one) + strlen(two) + 20 > room)
+        snprintf(text + at, room - at, "%s", atoms[pick(d, ATOMS)]);
+    else if (kind == 4)
+        snprintf(text + at, room - at, pick(d, 3) ? "(%s)'" : "inv(I + (%s))", one);
+    else if (kind < 2)
+        snprintf(text + at, room - at, "(%s %c %s)", one, kind ? '+' : '-', two);
+    else
+        snprintf(text + at, room - at, "%s %s", one, two);
+}
+static double seconds_since(clock_t start) {
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+/* Nothing that can be written takes longer than ten seconds of processor time to read, improve,
+ * derive and prove; what takes longest is printed. */
+static void bounded_effort(void **state) {
+    (void)state;
+    enum { RANDOM = 40, FIXED = 6, TEXT = 12000 };
+    char *text = calloc(2 * TEXT, 1), *longest = calloc(2 * TEXT, 1);
+    double most = 0;
+    for (int i = 0; i < RANDOM + FIXED; ++i) {
+        dice d = {(uint64_t)(first_seed() + i) * 7919};
+        text[0] = 0;
+        if (i < RANDOM) {
+            random_operator(&d, 2 + i % 6, text, 5000);
+        } else {
+            static const char *const parts[FIXED] = {
+                "(phi + P H' H) ",       "(I - K H) (I + G H) ",
+                "inv(I + P) ",           "(psi M phi' + phi M psi') ",
+                "(phi - psi)' (M + P) ", "(phi K H psi + Inc') "};
+            for (int k = 0; k < 20 + 12 * (i % 3); ++k)
+                strcat(text, parts[i - RANDOM]);
+        }
+        const soa_expr *e = NULL, *better = NULL, *vector = NULL, *goal = NULL, *b = parsed("b");
+        const clock_t start = clock();
+        if (soa_expr_parse(text, NULL, 0, &e, NULL, 0) != SOA_OK) fail_msg("%s", text);
+        vector = soa_expr_product(e, b);
+        assert_int_equal(soa_expr_improve(vector, 0, NULL, NULL, &better), SOA_OK);
+        const soa_status proved = soa_expr_prove(vector, better, NULL, NULL);
+        assert_true(proved == SOA_OK || proved == SOA_E_NO_CONVERGENCE);
+        goal = soa_expr_scale(2, vector);
+        const soa_status way = soa_expr_derive(vector, better, 0, NULL, NULL);
+        assert_true(way == SOA_OK || way == SOA_E_NO_CONVERGENCE);
+        assert_int_equal(soa_expr_derive(vector, goal, 0, NULL, NULL), SOA_E_NO_CONVERGENCE);
+        assert_int_not_equal(soa_expr_prove(vector, goal, NULL, NULL), SOA_OK);
+        const double taken = seconds_since(start);
+        if (taken > most) {
+            most = taken;
+            snprintf(longest, TEXT, "%s", text);
+        }
+        if (!(taken < 10)) fail_msg("%.1f s: %s", taken, text);
+        soa_expr_free(e);
+        soa_expr_free(better);
+        soa_expr_free(vector);
+        soa_expr_free(goal);
+        soa_expr_free(b);
+    }
+    print_message("  longest of %d: %.2f s for all of it: %.120s\n", RANDOM + FIXED, most, longest);
+    free(text);
+    free(longest);
+}
+
 static void base_space(void **state) { /* sums in the space of the base, which is no body's */
     (void)state;
     worst_case w = {0};
@@ -1037,6 +1115,7 @@ int main(void) {
         cmocka_unit_test(rewriter),
         cmocka_unit_test(rules_hold),
         cmocka_unit_test(derivations),
+        cmocka_unit_test(bounded_effort),
         cmocka_unit_test(tip_space),
         cmocka_unit_test(singular_inverses),
         cmocka_unit_test(massless_and_small),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JSON, TRIALS, SHOW, LIST, SEED, RULES };
+enum { JSON, TRIALS, SHOW, LIST, SEED, ALL_MODELS, RULES };
 static const app_option options[] = {
     {"--json", NULL, NULL, "the answer as a JSON object"},
     {"--trials", NULL, "N", "random machines to try (default 20)"},
@@ -16,6 +16,8 @@ static const app_option options[] = {
     {"--list", NULL, NULL,
      "the papers' identities by name; with --proof each is proved, with --trials tried too"},
     {"--seed", NULL, "N", "of the random machines and states (default 1)"},
+    {"--all-models", NULL, NULL,
+     "try shipped models of every family in turn, not only random trees"},
     {"--rules", NULL, NULL, "the rules by which soa op --derive rewrites, by name"},
     APP_OPTION_END,
 };
@@ -180,22 +182,47 @@ typedef struct verdict {
     char bad[48], first[48]; /* machine of excess; first machine left out */
     char why[WHY];           /* reason for leaving it out */
 } verdict;
-static verdict try_all(long trials, long seed, double allowed, const soa_expr *left,
-                       const soa_expr *right) {
+/* What is wanted of the trials. */
+typedef struct wish {
+    long trials, seed;
+    int json, proof, all_models;
+} wish;
+/* The machine of trial i, from 0: a few shipped ones, then random trees; or models of all families
+ * in turn, those of N bodies with 1 to 12. */
+static void machine_of(const wish *w, long i, char *name, size_t room) {
     static const char *const fixed[] = {"planar-chain:3", "chain:5", "arm7", "satellite"};
-    const int fixed_count = sizeof fixed / sizeof *fixed;
+    enum { FIXED = sizeof fixed / sizeof *fixed, MOST_BODIES = 12 };
+    int families = 0;
+    while (soa_stock_model_name(families))
+        ++families;
+    if (w->all_models && families) {
+        const char *family = soa_stock_model_name((int)(i % families));
+        const char *colon = strchr(family, ':');
+        const int n = colon ? (int)(colon - family) : (int)strlen(family);
+        const long number = i / families;
+        if (!colon)
+            snprintf(name, room, "%s", family);
+        else
+            snprintf(name, room, "%.*s:%ld", n, family,
+                     colon[1] == 'N' ? 1 + number % MOST_BODIES : number);
+    } else if (i < FIXED) {
+        snprintf(name, room, "%s", fixed[i]);
+    } else {
+        snprintf(name, room, "random-ideal:%ld", i);
+    }
+}
+static verdict try_all(const wish *w, double allowed, const soa_expr *left, const soa_expr *right) {
+    enum { USUAL_TRIALS = 20 };
     const double nodes = app_operator_count(left) + app_operator_count(right);
+    const double most = MOST_EFFORT * fmax(1, (double)w->trials / USUAL_TRIALS);
     double effort = 0;
     verdict all = {0};
-    for (long k = 0; k < trials && all.excess <= 1; ++k) {
-        const int i = (int)(k + seed - 1);
-        all.cut_short = effort > MOST_EFFORT;
-        if (all.cut_short) break;
+    for (long k = 0; k < w->trials && all.excess <= 1; ++k) {
+        const int i = (int)(k + w->seed - 1);
         char name[48];
-        if (i < fixed_count)
-            snprintf(name, sizeof name, "%s", fixed[i]);
-        else
-            snprintf(name, sizeof name, "random-ideal:%d", i);
+        all.cut_short = effort > most;
+        if (all.cut_short) break;
+        machine_of(w, i, name, sizeof name);
         const trial t = try_machine(name, i + 1, left, right);
         effort += nodes * pow(6 * t.bodies, 3);
         if (t.status == SOA_E_MEMORY) {
@@ -267,17 +294,13 @@ static void print_text(app_out *out, const verdict *all, int proved, long trials
         out_print(out, "skipped: %d of %d machines, where a side is undefined; first %s: %s\n",
                   all->skipped, all->skipped + all->tried, all->first, all->why);
 }
-typedef struct wish {
-    long trials, seed;
-    int json, proof;
-} wish;
 /* Proves and tries one equation: exit code. */
 static int answer(app_out *out, const wish *w, const soa_expr *left, const soa_expr *right) {
     const soa_status proof = soa_expr_prove(left, right, w->proof ? show_step : NULL, out);
     const int proved = proof == SOA_OK;
     verdict all = {.short_of_memory = 1};
     if (proof != SOA_E_MEMORY)
-        all = try_all(w->trials, w->seed, proved ? ALLOWED_PROVED : ALLOWED_UNPROVED, left, right);
+        all = try_all(w, proved ? ALLOWED_PROVED : ALLOWED_UNPROVED, left, right);
     if (all.short_of_memory) return app_fail(&app_identity, "out of memory");
     if (w->json)
         print_json(out, &all, proved, w->trials);
@@ -362,7 +385,8 @@ static int run(int argc, char **argv) {
     const wish w = {.trials = number_of(&args, TRIALS, 20, 100000),
                     .seed = number_of(&args, SEED, 1, 1000000000),
                     .json = args.value[JSON] != NULL,
-                    .proof = args.value[SHOW] != NULL};
+                    .proof = args.value[SHOW] != NULL,
+                    .all_models = args.value[ALL_MODELS] != NULL};
     if (w.trials < 0 || w.seed < 0) return APP_FAILED;
     const int rules = args.value[RULES] != NULL;
     if ((list || rules) == (args.words > 0) || (list && rules))
