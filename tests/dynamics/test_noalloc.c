@@ -576,7 +576,7 @@ static void arrays_close(arrays *x) {
 /* Plans of operators. Not every model has operators: no exact rotors, no mimic joints. */
 typedef struct plans {
     soa_machine *machine; /* or NULL */
-    soa_plan *forward, *inverse;
+    soa_plan *forward, *inverse, *derivative;
     double *linked;
 } plans;
 static soa_plan *plan_of(soa_machine *machine, const char *text) {
@@ -588,16 +588,19 @@ static soa_plan *plan_of(soa_machine *machine, const char *text) {
     return plan;
 }
 static plans plans_open(const soa_model *m) {
-    plans p = {.linked = calloc(6 * (size_t)soa_model_body_count(m) + 1, sizeof *p.linked)};
+    const size_t links = 6 * (size_t)soa_model_body_count(m);
+    plans p = {.linked = calloc(links * links + 1, sizeof *p.linked)};
     if (soa_machine_create(m, NULL, 0, &p.machine, NULL) == SOA_OK) {
         p.forward = plan_of(p.machine, "psi' H' inv(D) (I - H psi K) T");
         p.inverse = plan_of(p.machine, "H phi (M phi' (H' thdd + a) + b)");
+        p.derivative = plan_of(p.machine, "d(psi' H' inv(D) (I - H psi K) T)");
     }
     return p;
 }
 static void plans_close(plans *p) {
     soa_plan_free(p->forward);
     soa_plan_free(p->inverse);
+    soa_plan_free(p->derivative);
     soa_machine_free(p->machine);
     free(p->linked);
 }
@@ -606,6 +609,9 @@ static void plan_runs(plans *p, const arrays *x, const double *bad, soa_status s
     QUIET(SOA_OK, soa_machine_set_state(p->machine, x->q, x->v, x->a, x->tau, NULL, NULL, 0));
     QUIET(SOA_OK, soa_plan_run(p->inverse, p->linked));
     QUIET(solving, soa_plan_run(p->forward, p->linked));
+    QUIET(SOA_OK, soa_machine_set_direction(p->machine, x->v, x->v, x->a, x->tau, NULL));
+    QUIET(solving, soa_plan_run(p->derivative, p->linked));
+    QUIET(solving, soa_plan_jacobian(p->derivative, SOA_DIRECTION_Q, p->linked));
     QUIET(SOA_E_NOT_FINITE,
           soa_machine_set_state(p->machine, bad, NULL, NULL, NULL, NULL, NULL, 0));
 }

@@ -226,6 +226,46 @@ has "op with an unknown link" out "fext[0]: no link 'likn7'; did you mean 'link7
 in=
 run op arm7 T --parts likn7
 has "parts of an unknown link" err "did you mean 'link7'?"
+# derivatives: a direction, the columns of the Jacobian, the library's own
+echo '{"q": [0.3,0.4,0,-1,0,0.3,0], "v": [0,1,0,1,0,1,0], "tau": [1,2,3,0,0,0,0], "dq": [0,1,0,0,0,0,0]}' >one
+fd="inv(Mass) (T - H phi (M phi' a + b))"
+in=one run op arm7 --ideal "d($fd)"
+expect "op of a derivative" 0
+cp out direction
+in=one run op arm7 --ideal --jacobian q "$fd"
+expect "op --jacobian" 0
+cp out jacobian
+in=one run op arm7 --ideal --jacobian q --dense "$fd"
+expect "op --jacobian --dense" 0
+cp out formed
+sed 's/, "dq".*/}/' one >two
+in=two run compute arm7 --ideal --fn daba_dq
+expect "compute daba_dq" 0
+in=
+if [ "$python" ]; then
+    check "the Jacobian is that of soa compute" "$python" -c '
+import json
+def read(name, key):
+    return json.load(open(name))[key]
+column, jacobian, formed = (read(name, "result") for name in ("direction", "jacobian", "formed"))
+library = read("out", "daba_dq")
+near = lambda a, b: abs(a - b) <= 1e-9 * max(1, abs(b))
+assert all(near(row[1], c) for row, c in zip(jacobian, column))
+for mine in (jacobian, formed):
+    assert all(near(a, b) for x, y in zip(mine, library) for a, b in zip(x, y))
+'
+fi
+run op arm7 --derive "d(phi' H' thd)"
+has "rules of a derivative" out "d(phi) = phi E_phi Theta phi"
+run op arm7 --explain --jacobian q ID
+has "a Jacobian as an operator" out "as an operator: H (bar("
+run op arm7 --jacobian x T
+expect "op --jacobian x" 2
+run op arm7 --jacobian q Mass
+has "the Jacobian of an operator" err "this is an operator, expected a vector"
+refused 'd(d(T))' "there are no second ones"
+refused 'd(pinv(J) f0)' "no rule is known"
+refused 'cross(T) V' "cross(x) needs a link vector x"
 
 # --- models and info -----------------------------------------------------------------------------------------------
 run models

@@ -353,3 +353,56 @@ def test_operators_beyond_the_papers_letters():
     assert 0 < op.parse("sqrt(D) T").count(arm).roots <= 7
     assert op.J.pinv().latex() == r"J^\dagger"
     assert identity("H Pplus = 0").proved
+
+
+# --- derivatives ----------------------------------------------------------------------------------------------------
+
+FORWARD = "inv(Mass) (T - H phi (M phi' a + b))"
+INVERSE = "H phi (M phi' (H' thdd + a) + b) + Jr thdd"
+
+
+def test_derivatives_by_columns_are_the_library_s(machine):
+    model, state = machine.model, state_of(machine.model)
+    q, v, a, tau = state["q"], state["v"], state["a"], state["tau"]
+    by_q, by_v = model.aba_derivatives(q, v, tau)[:2]
+    assert np.allclose(machine.jacobian(FORWARD, "q", **state), by_q, rtol=1e-9, atol=1e-9)
+    assert np.allclose(machine.jacobian(FORWARD, "v", **state), by_v, rtol=1e-9, atol=1e-9)
+    by_q, by_v = model.rnea_derivatives(q, v, a)[:2]
+    assert np.allclose(machine.jacobian(INVERSE, "q", **state), by_q, rtol=1e-9, atol=1e-9)
+    assert np.allclose(machine.jacobian(INVERSE, "v", **state), by_v, rtol=1e-9, atol=1e-9)
+    assert np.allclose(machine.dense(parse(INVERSE).jacobian("q"), **state), by_q, rtol=1e-9, atol=1e-9)
+
+
+def test_a_direction(machine):
+    model, state = machine.model, state_of(machine.model)
+    rng = np.random.default_rng(5)
+    dq, dv, dtau = rng.normal(size=(3, model.nv))
+    column = machine.evaluate(parse(FORWARD).d(), **state, dq=dq, dv=dv, dtau=dtau)
+    whole = sum(machine.jacobian(FORWARD, part, **state) @ d for part, d in (("q", dq), ("v", dv), ("tau", dtau)))
+    assert np.allclose(column, whole, rtol=1e-9, atol=1e-9)
+    assert np.allclose(machine.dense(f"d({FORWARD})", **state, dq=dq, dv=dv, dtau=dtau), column, rtol=1e-9, atol=1e-9)
+    h = 1e-6
+    ahead = machine.evaluate("phi' H' thd", q=model.integrate(state["q"], h * dq), v=state["v"])
+    behind = machine.evaluate("phi' H' thd", q=model.integrate(state["q"], -h * dq), v=state["v"])
+    exact = machine.evaluate("d(phi' H' thd)", q=state["q"], v=state["v"], dq=dq)
+    assert np.allclose((ahead - behind) / (2 * h), exact, rtol=1e-6, atol=1e-6)
+    assert not machine.evaluate("dq").any()  # the direction of one call is not that of the next
+
+
+def test_rules_and_refusals():
+    rules = dict((rule, text) for text, rule in (phi @ M @ phi.T).differentiation())
+    assert "d(phi) = phi E_phi Theta phi" in rules
+    assert str(op.cross(op.V) @ op.V) == "cross(V) V"
+    assert str(op.bar(M @ op.V)) == "bar(M V)"
+    assert "cross" in op.cross(op.V).latex()
+    assert str(op.V.jacobian("v")) == "phi' H'"
+    with pytest.raises(soa.SoaError, match="no second"):
+        T.d().d()
+    with pytest.raises(soa.SoaError, match="by columns"):
+        (psi @ M @ op.V).jacobian("q")
+    with pytest.raises(soa.SoaError, match="expected a vector"):
+        phi.jacobian("q")
+    with pytest.raises(ValueError, match="expected one of"):
+        op.V.jacobian("x")
+    with pytest.raises(soa.SoaError, match="link vector"):
+        op.cross(T)

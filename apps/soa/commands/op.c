@@ -710,6 +710,10 @@ static int run(int argc, char **argv) {
         soa_model_free(model);
         return app_fail(&app_op, "--jacobian %s: it is q, v, a, tau or f0", with);
     }
+    if (with && args.value[HTML]) {
+        soa_model_free(model);
+        return app_fail(&app_op, "--jacobian has no page; --html draws d(EXPRESSION)");
+    }
     int tips[MOST_TIPS];
     const int tip_count = find_tips(model, args.value[TIP], tips);
     soa_report report = {SOA_OK, -1, 0, ""};

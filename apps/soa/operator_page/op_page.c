@@ -98,6 +98,9 @@ static void put_typed(writing *w, const soa_expr *e, int boxed) {
             put_box(w, e, "*", part);
         return;
     case SOA_EXPR_INVERSE: put_box(w, e, "−1", part); return;
+    case SOA_EXPR_PSEUDOINVERSE: put_box(w, e, "+", part); return;
+    case SOA_EXPR_CROSS: put_box(w, e, "×", part); return;
+    case SOA_EXPR_BAR: put_box(w, e, "bar", part); return;
     case SOA_EXPR_SCALE:
         out_format(w->out,
                    info.factor == -1 ? "<span class=\"sign\">−</span>"
