@@ -64,8 +64,8 @@ _soa() {
     check) options=() argument=model ;;
     compute) options=(--floating --ideal --no-friction --no-springs --gravity:other --fn:functions --in:file -o:file --out:file) argument=model ;;
     ik) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
-    op) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:links --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file) argument=model ;;
-    identity) options=(--json --trials:other --proof) argument=other ;;
+    op) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:links --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file --to:other --jacobian:other) argument=model ;;
+    identity) options=(--json --trials:other --proof --list --seed:other --rules) argument=other ;;
     gen) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
     save) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file) argument=model ;;
     models) options=(--names --scenarios --print:scenario --keys) argument=nothing ;;
