@@ -197,6 +197,18 @@ class Embedding:
             )
         return EmbeddingState(q, v, a, E)
 
+    def _close_machine(self, machine: Any, Q: ArrayLike, Qd: ArrayLike | None, t: float) -> tuple[Array, Array]:
+        """Eq and ed of an operator machine; q and v of the tree."""
+        given, q, v = self._input(Q, Qd, t=t), self._start(None), np.zeros(self.model.nv)
+        with self._call() as finish:
+            finish(
+                _c.soa_embedding_close_machine(
+                    self._pointer, self._work, given.pointer, machine, numbers(q), numbers(v)
+                ),
+                "embedding as operators",
+            )
+        return q, v
+
     def terms(
         self,
         Q: ArrayLike,

@@ -41,13 +41,16 @@ from ._own import C as _c
 from .frames import Axes, Wrench
 
 if TYPE_CHECKING:
+    from .constraints import Constraints
+    from .embedding import Embedding
+    from .grasp import Grasp
     from .model import Model
 
     def __getattr__(name: str) -> Expr: ...
 
 
-Space = Literal["one", "joint", "link", "edge", "tip", "base"]
-SPACES: tuple[Space, ...] = ("one", "joint", "link", "edge", "tip", "base")
+Space = Literal["one", "joint", "link", "edge", "tip", "base", "constraint", "object", "primary"]
+SPACES: tuple[Space, ...] = ("one", "joint", "link", "edge", "tip", "base", "constraint", "object", "primary")
 Causality = Literal["memoryless", "causal", "anticausal", "mixed"]
 CAUSALITIES: tuple[Causality, ...] = ("memoryless", "causal", "anticausal", "mixed")
 _ROOM = 4000  # bytes for a message
@@ -978,6 +981,129 @@ class Machine:
                 _c.soa_machine_create(model._pointer, array, len(numbers_), byref(self._pointer), byref(report)), report
             )
         weakref.finalize(self, _release_machine, self._pointer, self._plans, model).atexit = False
+
+    # --- closed chains ----------------------------------------------------------------------------------------------
+
+    def close(
+        self,
+        by: Constraints | Grasp | Embedding,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        *,
+        object_frame: str | int | None = None,
+        t: float = 0.0,
+    ) -> tuple[Array, Array]:
+        """Gives the leaves of closed chains their numbers at a state, and returns q and v for `evaluate`.
+
+        by: constraints: Bc, Rc, Gc, gammac.  A grasp: the same for its contacts; with object_frame (a frame of the
+        object) also RK88-II's Ao, Mo, bo, Tc, gammao, if the tips are the frames of the arms, contact by contact.  An
+        embedding: Eq, ed, where q and v are Q and Qdot.
+
+        >>> import numpy as np, soa
+        >>> bar = soa.Model.open("four-bar")
+        >>> loops = soa.Constraints.of_model(bar)
+        >>> q = loops.assemble(bar.neutral())
+        >>> machine = soa.operators.Machine(bar, [])
+        >>> q, v = machine.close(loops, q)
+        >>> free = "inv(Mass) (T - H phi (M phi' a + b))"
+        >>> a = machine.evaluate(f"{free} - inv(Mass) Gc' pinv(Gc inv(Mass) Gc') (Gc {free} + gammac)", q=q, v=v)
+        >>> bool(np.allclose(a, loops.fd(q, v, None).vdot))
+        True
+        """
+        from .embedding import Embedding
+        from .grasp import Grasp
+        from ._own import State
+
+        if by.model is not self.model:
+            raise ValueError("the constraints belong to another model")
+        with _lock:
+            self._drop_plans()
+            if isinstance(by, Embedding):
+                return by._close_machine(self._pointer, q, v, t)
+            state = State(self.model, q, v, t=t)
+            frame = -1 if object_frame is None else self.model.find_frame(object_frame)
+            with by._guard:
+                if isinstance(by, Grasp):
+                    status = _c.soa_grasp_close_machine(by._pointer, by._work, state.pointer, frame, self._pointer)
+                    said = "the grasp as operators (tips: the arms' frames, contact by contact; object: a single body)"
+                else:
+                    status = _c.soa_constraints_close_machine(by._pointer, by._work, state.pointer, self._pointer)
+                    said = "the constraints as operators"
+                by._guard.check(status, None, said)
+            rates = np.zeros(self.model.nv) if state.v is None else state.v
+            return np.asarray(state.q), rates
+
+    def _drop_plans(self) -> None:
+        for plan in self._plans.values():
+            _c.soa_plan_free(plan)
+        self._plans.clear()
+
+    def set_constraints(
+        self,
+        rows: int,
+        wrenches: Sequence[tuple[int, str | int, ArrayLike]] = (),
+        joint_rows: ArrayLike | None = None,
+        gamma: ArrayLike | None = None,
+    ) -> None:
+        """Rows of your own for Gc thdd + gammac = 0: (row, frame, wrench of a unit multiplier in the frame's axes)
+        each; joint_rows (rows, nv): coefficients of the joint rates; gamma (rows).
+        """
+        terms = (_c.soa_row_wrench * max(1, len(wrenches)))()
+        for term, (row, frame, wrench) in zip(terms, wrenches):
+            term.row, term.frame = row, self.model.find_frame(frame)
+            term.wrench[:] = [float(x) for x in vector("wrench", wrench, 6)]
+        gears = None if joint_rows is None else vector("joint_rows", np.ravel(joint_rows), rows * self.model.nv)
+        rest = None if gamma is None else vector("gamma", gamma, rows)
+        with _lock:
+            self._drop_plans()
+            check(
+                _c.soa_machine_set_constraints(
+                    self._pointer, rows, terms, len(wrenches), numbers(gears), numbers(rest)
+                ),
+                None,
+                "rows of constraints",
+            )
+
+    def set_objects(
+        self,
+        A: ArrayLike,
+        M: ArrayLike,
+        b: ArrayLike,
+        selection: ArrayLike | None = None,
+        gamma: ArrayLike | None = None,
+    ) -> None:
+        """Objects of your own: Ao (tips, 6 objects), Mo, bo, and Tc (tips, rows), gammao (rows) of the rows set
+        before.
+        """
+        bias = np.ascontiguousarray(b, dtype=np.float64)
+        count, rows, tips = bias.size // 6, self.size("constraint"), self.size("tip")
+        size = 6 * count
+        given = [vector("A", np.ravel(A), tips * size), vector("M", np.ravel(M), size * size), vector("b", bias, size)]
+        chosen = None if selection is None else vector("selection", np.ravel(selection), tips * rows)
+        rest = None if gamma is None else vector("gamma", gamma, rows)
+        with _lock:
+            self._drop_plans()
+            check(
+                _c.soa_machine_set_objects(
+                    self._pointer, count, *(numbers(one) for one in given), numbers(chosen), numbers(rest)
+                ),
+                None,
+                "objects",
+            )
+
+    def set_primary(self, E: ArrayLike, rest: ArrayLike | None = None) -> None:
+        """Primary coordinates of your own: Eq (nv, count), and ed (nv), the joint accelerations for Qdd = 0."""
+        matrix = np.ascontiguousarray(E, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[0] != self.model.nv:
+            raise ValueError(f"E has shape {matrix.shape}, expected ({self.model.nv}, count)")
+        given = None if rest is None else vector("rest", rest, self.model.nv)
+        with _lock:
+            self._drop_plans()
+            check(
+                _c.soa_machine_set_primary(self._pointer, matrix.shape[1], numbers(matrix), numbers(given)),
+                None,
+                "primary coordinates",
+            )
 
     def size(self, space: Space) -> int:
         """How many numbers a vector of that space has."""

@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "../app.h"
 #include "../operator_count.h"
+#include "../operator_loops.h"
 #include "../operator_page/op_page.h"
 #include "../target.h"
 
@@ -66,6 +67,7 @@ typedef struct op {
     int jacobian; /* with respect to this soa_direction; SOA_DIRECTION_COUNT: none */
     soa_machine *machine;
     const soa_model *model;
+    app_loops loops;
     /* Variables of the parsed expression. */
     soa_variable vars[MOST_VARS];
     char names[MOST_VARS][32];
@@ -201,7 +203,8 @@ static soa_space space_named(const json_t *name) {
  * a block for each body ("blocks": true). */
 static int read_var_kind(op *o, const char *name, const json_t *entry, soa_variable *var) {
     const json_t *from = json_object_get(entry, "from"), *blocks = json_object_get(entry, "blocks");
-    static const char *const spaces = "joint, link, edge, tip, base";
+    static const char *const spaces =
+        "joint, link, edge, tip, base, constraint, object, primary";
     var->space = space_named(json_object_get(entry, "space"));
     if (var->space == SOA_SPACE_COUNT)
         return say(o, "vars.%.40s: its space is one of %s", name, spaces);
@@ -334,6 +337,10 @@ static int read_state(op *o, json_t *state) {
         const soa_status s = soa_machine_set_state(o->machine, slots[0], slots[1], slots[2],
                                                    slots[3], slots[4], wrenches, wrench_count);
         if (s != SOA_OK) bad = say(o, "%s", soa_status_text(s));
+    }
+    if (!bad) {
+        const soa_status s = app_loops_set(&o->loops, o->machine, slots[0], slots[1]);
+        if (s != SOA_OK) bad = say(o, "the loops at this state: %s", soa_status_text(s));
     }
     if (!bad && soa_machine_set_direction(o->machine, direction[0], direction[1], direction[2],
                                           direction[3], direction[4]) != SOA_OK)
@@ -688,15 +695,19 @@ static int run(int argc, char **argv) {
     app_args args;
     int code = app_parse(&app_op, argc, argv, &args);
     if (code != APP_GO_ON) return code;
-    const soa_model *model = app_open(&app_op, &args);
+    soa_constraint_list loops;
+    const soa_model *model = app_open_closed(&app_op, &args, &loops);
     if (!model) return APP_FAILED;
     const char *expression = args.word[1], *text, *name;
     for (int i = 0; (name = soa_expr_form_name(i, &text, NULL)); ++i)
         if (!strcmp(name, expression)) expression = text; /* the name of an algorithm */
     if (args.value[TO] && !args.value[DERIVE]) {
+        soa_constraint_list_free(&loops);
         soa_model_free(model);
         return app_fail(&app_op, "--to is the end of a derivation: give --derive too");
     }
+    const bool closed = loops.count && app_names_loops(expression);
+    if (!closed) app_say_left_out(&app_op, args.word[0], loops.count);
     say_gravity(model, args.word[1]);
     op o = {.text = expression,
             .model = model,
@@ -735,6 +746,9 @@ static int run(int argc, char **argv) {
     if (tip_count >= 0) {
         if (soa_machine_create(model, tips, tip_count, &o.machine, &report) != SOA_OK)
             app_fail(&app_op, "%s", report.text);
+        else if (closed && app_loops_open(&o.loops, model, &loops, o.machine) != SOA_OK)
+            app_fail(&app_op, "the loops of %s: out of memory, or a cut joint has a rotor",
+                     args.word[0]);
         else if (!o.q || !o.v || !o.a || !o.tau || !o.f0 || directions < SOA_DIRECTION_COUNT)
             app_fail(&app_op, "out of memory");
         else if (args.value[DERIVE] || args.value[EXPLAIN] || args.value[COUNT] ||
@@ -758,6 +772,8 @@ static int run(int argc, char **argv) {
     soa_plan_free(o.plan);
     soa_expr_free(o.expr);
     soa_machine_free(o.machine);
+    app_loops_free(&o.loops);
+    soa_constraint_list_free(&loops);
     free(o.q);
     free(o.v);
     free(o.a);
