@@ -25,10 +25,14 @@ soa_closed_options soa_closed_options_default(void) {
     return o;
 }
 
-soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q) {
+soa_status soai_minv_prepare_posed(soa_work *w, const double *q) {
     soai_work_take(w);
     w->body = soai_work_articulate(w, tree_q(w, q));
-    (void)m;
+    return w->body ? SOA_E_HINGE_SINGULAR : SOA_OK;
+}
+soa_status soai_minv_prepare(soa_work *w, const double *q) {
+    soai_work_take(w);
+    w->body = soai_work_articulate_aligned(w, tree_q(w, q));
     return w->body ? SOA_E_HINGE_SINGULAR : SOA_OK;
 }
 void soai_minv_apply(soa_work *w, const double *x, double *y) {

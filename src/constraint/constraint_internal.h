@@ -105,8 +105,12 @@ typedef struct place {
 soa_status soai_place_of(const soa_model *m, soa_work *work, int frame, const soa_frame *in,
                          place *out);
 
-/* M^-1 x with the articulated inertias of soai_minv_prepare standing.  The tree's M alone. */
-soa_status soai_minv_prepare(const soa_model *m, soa_work *w, const double *q);
+/* Articulated inertias at q, in the user's frames: for soai_minv_apply and the sweeps of contact
+ * forces. */
+soa_status soai_minv_prepare_posed(soa_work *w, const double *q);
+/* The same for soai_minv_apply alone, in aligned frames, which takes less time. */
+soa_status soai_minv_prepare(soa_work *w, const double *q);
+/* M^-1 x with either of them valid.  The tree's M alone. */
 void soai_minv_apply(soa_work *w, const double *x, double *y);
 
 /* The machine's M is the tree's and B'W B of the rotors of cut joints (cut_inertia.c); c may be

@@ -15,7 +15,7 @@ static soa_status closed_impulse(soa_constraints *c, soa_work *w, double t, cons
     soa_status s = soai_check_state(c->model, q, v, NULL, NULL, &w->body);
     if (s || (s = soai_constraint_evaluate(c, w, q, v, t, &rows))) return s;
     soai_constraint_form(c, w, rows, c->G);
-    if ((s = soai_minv_prepare(c->model, w, q)) || (s = soai_cut_prepare(c, w))) return s;
+    if ((s = soai_minv_prepare(w, q)) || (s = soai_cut_prepare(c, w))) return s;
     soai_columns(c, w, rows);
     gram g;
     soai_gram_factor(c, rows, &options, &g);

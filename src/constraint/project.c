@@ -41,7 +41,7 @@ static soa_status mass_factor(soa_constraints *c, soa_work *w, const double *q, 
                               double tolerance, gram *g) {
     soa_closed_options options = soa_closed_options_default();
     options.rank_tolerance = tolerance;
-    soa_status s = soai_minv_prepare(c->model, w, q);
+    soa_status s = soai_minv_prepare(w, q);
     if (s == SOA_E_HINGE_SINGULAR) {
         /* a massless link that only its loops hold: M has no inverse; all coordinates weigh alike
          * instead */

@@ -80,7 +80,7 @@ static size_t layout(const soa_model *m, char *memory) {
     layout_half(m, &b->f, memory, &at);
     if (memory) {
         double *numbers = b->d.frames;
-        soai_level(&b->view_d, body, dof, b->d.frames);
+        soai_level(&b->view_d, SOAI_ALIGN_WITHOUT_MOTORS, body, dof, b->d.frames);
         soai_round_tables(m->nb, body, m->tv, dof, body_f, dof_f);
         for (size_t i = 0; i < 12 * B; ++i)
             ((float *)b->f.frames)[i] = (float)numbers[i];

@@ -170,6 +170,7 @@ extern const soai_kernels SOAI_TABLE;
 const soai_kernels SOAI_TABLE = {
     .instruction_set = SOAI_ISA_NAME,
     .lanes = SOAI_LANES,
+    .armatures = SOAI_ABI_PACKED,
     .real_bytes = sizeof(real),
     .work_bytes = sizeof(kernel_work),
     .work_reals = k_work_reals,

@@ -325,24 +325,29 @@ soa_status soa_joint_force(const soa_model *m, const soa_work *w, int body, doub
 }
 
 /* --- mass matrix ------------------------------------------------------------------------------ */
+typedef enum mass_form { MASS_ALIGNED, MASS_USER, MASS_AS_PRINTED } mass_form;
 static soa_status form_mass(const soa_model *m, soa_work *w, const double *q, double *M,
-                            int as_printed) {
+                            mass_form form) {
     soa_status s = begin(m, w, q, NULL, NULL, NULL);
     if (s == SOA_OK && !M) s = SOA_E_ARGUMENT;
     if (s) return s;
     double *tree = m->nm ? w->matrix : M;
-    if (as_printed)
-        w->k->mass_r87(&w->view, &w->w, tree_q(w, q), tree);
+    const soai_view_double *view = form == MASS_ALIGNED ? &w->aligned : &w->view;
+    if (form == MASS_AS_PRINTED)
+        w->k->mass_r87(view, &w->w, tree_q(w, q), tree);
     else
-        (w->by_columns ? w->k->mass : w->k->crba)(&w->aligned, &w->w, tree_q(w, q), tree);
+        (w->by_columns ? w->k->mass : w->k->crba)(view, &w->w, tree_q(w, q), tree);
     if (m->nm) user_matrix(w, tree, M);
     return SOA_OK;
 }
 soa_status soa_crba(const soa_model *m, soa_work *w, const double *q, double *M) {
-    return form_mass(m, w, q, M, 0);
+    return form_mass(m, w, q, M, MASS_ALIGNED);
+}
+soa_status soai_crba_user(const soa_model *m, soa_work *w, const double *q, double *M) {
+    return form_mass(m, w, q, M, MASS_USER);
 }
 soa_status soa_mass_r87(const soa_model *m, soa_work *w, const double *q, double *M) {
-    return form_mass(m, w, q, M, 1);
+    return form_mass(m, w, q, M, MASS_AS_PRINTED);
 }
 
 soa_status soa_mass_mul(const soa_model *m, soa_work *w, const double *q, const double *x,
@@ -360,6 +365,15 @@ soa_status soa_minv_mul(const soa_model *m, soa_work *w, const double *q, const 
                         double *y) {
     soa_status s = begin(m, w, q, x, NULL, NULL);
     if (s == SOA_OK && (!x || !y)) s = SOA_E_ARGUMENT;
+    if (s) return s;
+    double *out = m->nm ? w->tt : y;
+    s = hinge(w, soai_work_accelerate(w, tree_q(w, q), tree_torque(w, x, w->tv), out));
+    if (s == SOA_OK && m->nm) user_motion(w, out, y);
+    return s;
+}
+soa_status soai_minv_mul_articulated(const soa_model *m, soa_work *w, const double *q,
+                                     const double *x, double *y) {
+    soa_status s = begin(m, w, q, x, NULL, NULL);
     if (s || (s = hinge(w, soai_work_articulate(w, tree_q(w, q))))) return s;
     double *out = m->nm ? w->tt : y;
     w->k->minv_mul(&w->view, &w->w, tree_torque(w, x, w->tv), out);
@@ -367,14 +381,14 @@ soa_status soa_minv_mul(const soa_model *m, soa_work *w, const double *q, const 
     return SOA_OK;
 }
 /* Columns of M^-1 X in place, X being nv x nv in the caller's coordinates; articulated inertias
- * stand. */
+ * are valid. */
 static void minv_columns(soa_work *w, double sign, double *X) {
     const soa_model *m = w->model;
     const size_t n = (size_t)m->nv;
     for (size_t c = 0; c < n; ++c) {
         for (size_t r = 0; r < n; ++r)
             w->user[r] = sign * X[n * r + c];
-        w->k->minv_mul(&w->view, &w->w, tree_torque(w, w->user, w->tv), w->tt);
+        w->k->minv_mul(w->articulated, &w->w, tree_torque(w, w->user, w->tv), w->tt);
         if (m->nm)
             user_motion(w, w->tt, w->user);
         else
@@ -609,7 +623,7 @@ soa_status soa_aba_derivatives(const soa_model *m, soa_work *w, const soa_input 
     else
         memcpy(w->user, w->tt, (size_t)m->nv * sizeof *w->user);
     inverse_derivatives(w, input, w->user, dqdd_dq, dqdd_dv);
-    soai_work_articulate(w, tree_q(w, input->q));
+    soai_work_articulate_aligned(w, tree_q(w, input->q));
     if (dqdd_dq) minv_columns(w, -1, dqdd_dq);
     if (dqdd_dv) minv_columns(w, -1, dqdd_dv);
     return SOA_OK;

@@ -34,9 +34,11 @@ const char *soa_instruction_set(void) {
     return soai_kernels_for(SOAI_K_DOUBLE)->instruction_set;
 }
 
-void soai_work_align(soa_work *w) {
-    soai_level(&w->view, (soai_body_double *)w->aligned.body, (soai_dof_double *)w->aligned.dof,
-               w->frames);
+static void align(soa_work *w) {
+    const soai_alignment which = w->k->armatures ? SOAI_ALIGN_ALL : SOAI_ALIGN_WITHOUT_MOTORS;
+    w->aligned.geared = soai_level(&w->view, which, (soai_body_double *)w->aligned.body,
+                                   (soai_dof_double *)w->aligned.dof, w->frames);
+    w->aligned_f.geared = w->aligned.geared;
 }
 
 static size_t layout(const soa_model *m, char *memory) {
@@ -90,7 +92,7 @@ static size_t layout(const soa_model *m, char *memory) {
         w->aligned.dof = dof;
         w->aligned_f.body = body_f;
         w->aligned_f.dof = dof_f;
-        soai_work_align(w);
+        align(w);
         soai_round_tables(m->nb, w->aligned.body, m->tv, w->aligned.dof,
                           (soai_body_float *)w->aligned_f.body, (soai_dof_float *)w->aligned_f.dof);
         w->by_columns = soai_by_columns(m->nb, soai_bodies(m));

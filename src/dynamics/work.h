@@ -72,9 +72,23 @@ static inline int soai_work_articulate(soa_work *w, const double *q) {
     return w->k->articulate(&w->view, &w->w, q);
 }
 
-/* Makes the aligned tables again after the model's have changed (src/kinematics/jacobian_products.c
- * changes those of its own model), those in double precision alone. */
-void soai_work_align(soa_work *w);
+/* y = M^-1 x by forward dynamics at rest, without gravity, friction and springs, in tree
+ * coordinates; 0, or the body whose hinge moves no inertia.  y NULL: for what the filter leaves. */
+static inline int soai_work_accelerate(soa_work *w, const double *q, const double *x, double *y) {
+    soai_view_double view = w->aligned;
+    view.losses = 0;
+    memset(view.gravity, 0, sizeof view.gravity);
+    return w->k->aba(&view, &w->w, q, w->zero, x, NULL, y);
+}
+/* Articulated inertias at q on the aligned tables, for products with M^-1 alone: no poses in the
+ * user's frames are left.  What soai_work_articulate returns. */
+static inline int soai_work_articulate_aligned(soa_work *w, const double *q) {
+    w->w.keeps = 1;
+    const int body = soai_work_accelerate(w, q, w->zero, NULL);
+    w->w.keeps = 0;
+    w->articulated = &w->aligned;
+    return body;
+}
 
 /* A wrench on a body, at the body's origin and in its axes: into the frame chosen for the body, and
  * back. */
@@ -140,6 +154,12 @@ void soai_user_matrix(const soa_work *w, const double *tree, double *out);
  * M^-1. */
 soa_status soai_aba_articulated(const soa_model *m, soa_work *w, const soa_input *input,
                                 double *qdd);
+/* soa_crba, and soa_minv_mul, in the user's frames: for the model of
+ * src/kinematics/jacobian_products.c, whose tables change from call to call, while the aligned ones
+ * are made with the work space.  The second leaves its articulated inertias. */
+soa_status soai_crba_user(const soa_model *m, soa_work *w, const double *q, double *M);
+soa_status soai_minv_mul_articulated(const soa_model *m, soa_work *w, const double *q,
+                                     const double *x, double *y);
 /* What soa_aba does before its sweep: checks, then the state as the sweeps take it (wrenches in
  * body axes at body origins, NULL if there are none).  The arrays belong to the work space or to
  * the caller.  For the forms that know plain trees only: SOA_E_MIMIC, SOA_E_JOINT (an exact

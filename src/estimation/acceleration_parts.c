@@ -10,23 +10,20 @@
  *   tau  inward INNOVATE, outward                    with b = n = 0 */
 #include "estimation_internal.h"
 
-/* One run of filter and smoother; z (in f) and the base's acceleration have been set. */
-static int run(soa_work *w, int mode, const double *v, const double *tau, double *out) {
+/* The filter that makes P, U, D, without torques and with no z yet; 0, or a body. */
+static int filter(soa_work *w, const double *v) {
     const soai_view_double *k = &w->view;
-    for (int i = k->nb; i >= 1; --i) {
-        const soai_body_double *b = k->body + i;
-        if (!step_filter(k, &w->w, b, i, b->kind, b->nv, mode, v, tau)) return i;
-    }
-    for (int i = 1; i <= k->nb; ++i) {
-        const soai_body_double *b = k->body + i;
-        step_smooth(k, &w->w, b, i, b->kind, b->nv, BIAS, v, out);
-    }
+    for (int i = 0; i <= k->nb; ++i)
+        v6_zero(w->w.b[i].f);
+    for (int i = k->nb; i >= 1; --i)
+        if (!soai_filter_body(k, &w->w, i, v, w->zero)) return i;
     return 0;
 }
-static void clear(soa_work *w) {
-    for (int i = 0; i <= w->view.nb; ++i)
-        v6_zero(w->w.b[i].f);
-    v6_zero(w->w.b[0].A);
+/* The base's acceleration has been set. */
+static void smooth(soa_work *w, const double *v, double *out) {
+    const soai_view_double *k = &w->view;
+    for (int i = 1; i <= k->nb; ++i)
+        soai_smooth_body(k, &w->w, i, v, out);
 }
 
 soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_input *input,
@@ -46,23 +43,24 @@ soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_inp
         step_velocity(k, &w->w, b, i, b->kind, b->nv, in.v, V);
         if (!b->child) abi_set(b->M, w->w.b[i].P);
     }
-    clear(w);
-    const int bad = run(w, ARTICULATE | INNOVATE | BIAS, in.v, w->zero, part[2]);
+    const int bad = filter(w, in.v);
     if (bad) {
         w->body = bad;
         return SOA_E_HINGE_SINGULAR;
     }
+    v6_zero(w->w.b[0].A);
+    smooth(w, in.v, part[2]);
     for (int i = 1; i <= k->nb; ++i) {
         const soai_body_double *b = k->body + i;
         step_bias_force(b, w->w.b[i].V, in.fext ? in.fext + 6 * (i - 1) : 0, w->w.b[i].f);
         step_rotor_gyro(k, b, in.v, w->w.b[b->parent].V, w->w.b[b->parent].f);
     }
     base_acceleration(k, w->w.b[0].A);
-    run(w, INNOVATE, w->zero, w->zero, part[1]); /* with v = 0 the smoother's own n is zero */
+    w->k->minv_filter(k, &w->w, w->zero);
+    smooth(w, w->zero, part[1]); /* with v = 0 the smoother's own n is zero */
     memcpy(w->user, in.tau, n * sizeof *w->user);
     step_losses(k, in.q, in.v, -1, w->user);
-    clear(w);
-    run(w, INNOVATE, w->zero, w->user, part[0]);
+    w->k->minv_mul(k, &w->w, w->user, part[0]);
     if (k->nm && mimic_prepare(k, &w->w)) {
         w->body = k->nb;
         return SOA_E_HINGE_SINGULAR;

@@ -118,10 +118,9 @@ static int run_filter(problem *p) {
     six_rigid(p->ends->base_inertia, p->P0);
     for (int i = k->nb; i >= 1; --i) {
         const soai_body_double *b = k->body + i;
-        if (!step_filter(k, w, b, i, b->kind, b->nv, ARTICULATE | INNOVATE | BIAS, p->v, p->given))
-            return i;
+        if (!soai_filter_body(k, w, i, p->v, p->given)) return i;
         if (b->parent) continue;
-        /* what step_filter leaves out for root bodies */
+        /* what the filter leaves out for root bodies */
         double P[36], G[36], after[36], X[36], T[36], Y[36], z[6];
         for (int r = 0; r < 6; ++r)
             for (int c = 0; c < 6; ++c)
@@ -158,10 +157,8 @@ static int run_smoother(problem *p, double base_acceleration[6], double *a) {
             base_acceleration[j] = x[j] + (j < 3 ? 0 : k->gravity[j - 3]);
     }
     set_base(p, base_acceleration);
-    for (int i = 1; i <= k->nb; ++i) {
-        const soai_body_double *b = k->body + i;
-        step_smooth(k, w, b, i, b->kind, b->nv, BIAS, p->v, a);
-    }
+    for (int i = 1; i <= k->nb; ++i)
+        soai_smooth_body(k, w, i, p->v, a);
     return 1;
 }
 

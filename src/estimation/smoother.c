@@ -10,6 +10,17 @@
  * soa_smoother_covariance  R87 (81), (82) outward over all bodies at the first call, then (65). */
 #include "estimation_internal.h"
 
+int soai_filter_body(const soai_view_double *k, kernel_work *w, int i, const double *v,
+                     const double *tau) {
+    const soai_body_double *b = k->body + i;
+    return step_filter(k, w, b, i, b->kind, b->nv, ARTICULATE | INNOVATE | BIAS, v, tau);
+}
+void soai_smooth_body(const soai_view_double *k, kernel_work *w, int i, const double *v,
+                      double *vdot) {
+    const soai_body_double *b = k->body + i;
+    step_smooth(k, w, b, i, b->kind, b->nv, BIAS, v, vdot);
+}
+
 /* b(k), R87 (7), with the couples of rotors that sit on the body; the filter has added to its own
  * copy. */
 static void keep_bias_forces(soa_work *w, const double *fext) {

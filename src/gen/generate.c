@@ -148,7 +148,7 @@ static void put_tables(FILE *f, const soa_model *m, const soai_view_double v,
     for (int k = 0; k < 2; ++k) {
         const char *name = k ? "level" : "own";
         fprintf(f,
-                "static const soai_view_double gen_%s = {%d, %d, %d, %d, %d, %d, %d, {%.17g, "
+                "static const soai_view_double gen_%s = {%d, %d, %d, %d, %d, %d, %d, 0, {%.17g, "
                 "%.17g, %.17g}, gen_%s_body, "
                 "gen_%s_dof, gen_mimic};\n",
                 name, v.nb, v.nq, v.nv, v.nd, v.nm, v.losses, v.stuck, v.gravity[0], v.gravity[1],
@@ -335,7 +335,7 @@ soa_status soa_model_generate_c(const soa_model *model, const char *prefix, cons
     size_t size = 0;
     FILE *f = memory ? open_memstream(&text, &size) : NULL;
     if (f) {
-        soai_level(&level, body, dof, frames);
+        soai_level(&level, SOAI_ALIGN_WITHOUT_MOTORS, body, dof, frames);
         soai_regroup(level.nb, body);
         soai_gen_mark(level.nb, body);
         level.body = body;

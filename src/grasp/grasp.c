@@ -362,7 +362,7 @@ soa_status soai_grasp_compliance(soa_grasp *g, soa_work *w, const double *q) {
             g->frame[l * j + i] = g->list[g->on[i]].frame[j];
     const soa_status s =
         l ? soa_compliance(g->model, w, q, g->frame, 2 * l, SOA_AXES_BODY, g->compliance)
-          : soai_minv_prepare(g->model, w, q);
+          : soai_minv_prepare_posed(w, q);
     if (s) return s;
     const size_t n = 6 * (size_t)l;
     for (int i = 0; i < l; ++i)

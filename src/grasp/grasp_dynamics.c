@@ -156,7 +156,7 @@ static soa_status begin_recursive(const evaluation *in) {
     for (int j = 0; j < nv; ++j)
         g->torque[j] = (in->tau ? in->tau[j] : 0) - g->bias[j];
     if (in->method == SOA_GRASP_WOODBURY) {
-        if ((s = soai_minv_prepare(g->model, in->w, in->q))) return s;
+        if ((s = soai_minv_prepare_posed(in->w, in->q))) return s;
         if ((s = soai_woodbury_prepare(g, in->w, in->options->rank_tolerance,
                                        &in->report->condition)))
             return s;

@@ -192,7 +192,7 @@ static int advance(soa_tip_work *t, search *a, double *mu) {
     const double damping2 = fmax(*mu * fmin(a->cost, a->weights), DAMPING_LEAST * a->weights);
     double next = INFINITY, promised = 0, longest = 0;
     soai_twin_damp(t, damping2, t->held);
-    if (soa_minv_mul(t->twin, t->work, t->q, t->gradient, t->step) == SOA_OK) {
+    if (soai_minv_mul_articulated(t->twin, t->work, t->q, t->gradient, t->step) == SOA_OK) {
         for (int j = 0; j < m->nv; ++j) {
             if (t->held[j]) t->step[j] = 0;
             promised += t->step[j] * (damping2 * t->step[j] + t->gradient[j]);

@@ -380,8 +380,7 @@ soa_status soa_jtj(const soa_model *m, soa_tip_work *t, const double *q, const s
     soa_status s = begin(m, t, tips, count, damping);
     if (s == SOA_OK && !A) s = SOA_E_ARGUMENT;
     if (s) return s;
-    soai_work_align(t->work);
-    return told(t, soa_crba(t->twin, t->work, q, A));
+    return told(t, soai_crba_user(t->twin, t->work, q, A));
 }
 soa_status soa_jtj_inverse_mul(const soa_model *m, soa_tip_work *t, const double *q,
                                const soa_tip *tips, int count, double damping, const double *x,
@@ -389,7 +388,7 @@ soa_status soa_jtj_inverse_mul(const soa_model *m, soa_tip_work *t, const double
     soa_status s = begin(m, t, tips, count, damping);
     if (s == SOA_OK && (!x || !y)) s = SOA_E_ARGUMENT;
     if (s == SOA_OK && m->nm && !(damping > 0)) s = SOA_E_MIMIC;
-    if (s || (s = told(t, soa_minv_mul(t->twin, t->work, q, x, t->step))) ||
+    if (s || (s = told(t, soai_minv_mul_articulated(t->twin, t->work, q, x, t->step))) ||
         (s = judge_pivots(t)) ||
         (s = told(t, soa_mass_mul(t->twin, t->work, q, t->step, t->check))))
         return s;
@@ -410,7 +409,7 @@ soa_status soa_jtj_inverse(const soa_model *m, soa_tip_work *t, const double *q,
     if (s == SOA_OK && m->nm && !(damping > 0)) s = SOA_E_MIMIC;
     for (int j = 0; s == SOA_OK && j < m->nv; ++j)
         t->check[j] = 0;
-    if (s || (s = told(t, soa_minv_mul(t->twin, t->work, q, t->check, t->step))) ||
+    if (s || (s = told(t, soai_minv_mul_articulated(t->twin, t->work, q, t->check, t->step))) ||
         (s = judge_pivots(t)))
         return s;
     return told(t, soa_minv(t->twin, t->work, q, inverse));

@@ -1,8 +1,8 @@
 /* jacobian_products.h  the massless twin: a copy of the model whose links weigh nothing and whose
  *                      tips carry balls.
  *
- * Its mass matrix is J*W^2 J + damping^2 1, so soa_crba, soa_minv_mul and soa_minv of the twin are
- * the Jacobian products of the model.  The twin is a real soa_model with a work space of its own;
+ * Its mass matrix M is J*W^2 J + damping^2 1, so M, M^-1 x and M^-1 are the Jacobian products of
+ * the model.  The twin is a real soa_model with a work space of its own;
  * only its inertias change from call to call. */
 #ifndef SOAI_TIPS_H
 #define SOAI_TIPS_H

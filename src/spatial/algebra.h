@@ -392,7 +392,8 @@ SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
  *                C2 = R C R',  B2 = R B R' + [p] C2,  A2 = R A R' + [p] (R B R')' + B2 [p]',
  *                ' transposes, [p] x = p x x
  * abi_in_add_axis and abi_in_add_turn do the same for P+ of a joint about coordinate axis `ax`,
- * whose row and column are zero and not read (in packs zero to rounding, and read).  _axis accepts
+ * whose row and column are zero and not read (in packs read: zero to rounding, but for a joint with
+ * an armature).  _axis accepts
  * any R; _turn only a rotation about that axis, and there p = NULL means zero. */
 #if SOAI_ABI_PACKED
 /* Entry (i, j) of the four blocks; below the diagonal B and B' are exchanged. */

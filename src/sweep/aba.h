@@ -133,8 +133,8 @@ SOAI_INLINE void aba_smooth(joint J, int kind, const real *v, real *vdot) {
 }
 
 /* The three sweeps.  k: the model's table; w: the work space; fext: a wrench for each body, in its
- * axes at its origin, or NULL.  WITH_ALIGNED_KIND (joint.h) runs its statement with `kind`, the
- * kind of body b's joint, as a constant. */
+ * axes at its origin, or NULL; vdot: NULL for what the filter leaves alone.  WITH_ALIGNED_KIND
+ * (joint.h) runs its statement with `kind`, the kind of body b's joint, as a constant. */
 SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const real *v,
                    const real *tau, const real *fext, real *vdot) {
     if (k->stuck) return k->stuck;
@@ -152,9 +152,11 @@ SOAI_SWEEP int aba(const view_table *k, kernel_work *w, const real *q, const rea
         WITH_ALIGNED_KIND(b, moves = aba_inward(joint_at(k, w, b, i), kind, v, tau, fext))
         if (!moves) return i;
     }
-    for (int i = 1; i <= k->nb; ++i) {
-        const body_table *b = k->body + i;
-        WITH_ALIGNED_KIND(b, aba_smooth(joint_at(k, w, b, i), kind, v, vdot))
+    if (vdot) {
+        for (int i = 1; i <= k->nb; ++i) {
+            const body_table *b = k->body + i;
+            WITH_ALIGNED_KIND(b, aba_smooth(joint_at(k, w, b, i), kind, v, vdot))
+        }
     }
     return mimic_constrain(k, w, vdot);
 }

@@ -136,7 +136,7 @@ SOAI_INLINE const real *torques_after_losses(const view_table *k, kernel_work *w
 SOAI_INLINE int mimic_constrain(const view_table *k, kernel_work *w, real *vdot) {
     if (!k->nm) return 0;
     if (mimic_prepare(k, w)) return k->nb;
-    mimic_project(k, w, vdot);
+    if (vdot) mimic_project(k, w, vdot);
     return 0;
 }
 

@@ -22,6 +22,7 @@ typedef void soai_operator_sweep_fn(const void *view, void *work, int inward,
 typedef struct soai_kernels {
     const char *instruction_set;
     int lanes;
+    int armatures; /* may aligned joints have an armature? (hinge.h) */
     size_t real_bytes;
     size_t work_bytes;                      /* of the struct of pointers         */
     size_t (*work_reals)(const void *view); /* numbers its arrays need           */

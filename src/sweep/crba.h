@@ -351,7 +351,8 @@ SOAI_INLINE void crba_inward(const view_table *k, kernel_work *w, const body_tab
             M[n * (size_t)at + (size_t)(b->iv + j)] = x[j];
             M[n * (size_t)(b->iv + j) + (size_t)at] = x[j];
         }
-        if (!IS_LEVEL(kind)) M[(n + 1) * (size_t)at] += nv == 1 ? b->armature : k->dof[at].armature;
+        if (!ON_AXIS(kind)) /* of those on an axis: step_mass_armatures */
+            M[(n + 1) * (size_t)at] += nv == 1 ? b->armature : k->dof[at].armature;
         if (b->parent) {
             root_mul(axes, f, g);
             root_mul(axes, f + 3, g + 3);
@@ -373,6 +374,7 @@ SOAI_SWEEP int crba(const view_table *k, kernel_work *w, const real *q, real *M)
     angles(k, w, q);
     SOAI_OUTWARD(k, WITH_ALIGNED_KIND(b, crba_outward(k, w, b, i, kind, nv, q)))
     SOAI_INWARD(k, WITH_ALIGNED_KIND(b, crba_inward(k, w, b, i, kind, nv, M)))
+    step_mass_armatures(k, M);
     mass_mirror(k->nv, M);
     return 0;
 }

@@ -27,7 +27,10 @@
  * H* comes from hinge_column with literal zeros and ones, and the compiler drops the products with
  * them (with the flags of CMakeLists.txt: numbers finite, zeros without sign).  Two facts cannot be
  * found in this way and are stated here for the kinds they hold for:
- *   on an axis      H G = 1 and H P+ = 0: the joint has no rotor, so D = H P H*
+ *   on an axis      H G = 1 - armature D^-1, since H P H* = D - armature; no joint here has an
+ *                   exact rotor.  Without armature H G = 1 and H P+ = 0.  Packs are computed with the
+ *                   row H P+; what is not packed takes it for zero, and no armature is there
+ *                   (hinge_armature)
  *   free joints     G = 1, so P+ = 0 and z+ = T: nothing but the joint's own force reaches the
  *                   parent
  * The second does not hold for a free joint with a rotor (hinge_is_free). */
@@ -197,8 +200,8 @@ SOAI_INLINE void hinge_keep_for_minv(joint J, int kind, const real *P, const rea
     }
     block_factor_any(6, factors, 0);
 }
-/* Leaves G and nu for the smoother and, where products with M^-1 follow (mimic_prepare, loops), U
- * and D. */
+/* Leaves G (of joints on an axis 1 - H G in the place of H G) and nu for the smoother and, where
+ * products with M^-1 follow (mimic_prepare, loops), U and D. */
 SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, const real *Dfac,
                             const real *G, const real *nu) {
     const int n = joint_size(J, kind);
@@ -207,6 +210,7 @@ SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, con
         J.w->e[J.b->iv + c] = nu[c];
         if (!hinge_is_free(J, kind)) v6_copy(G + 6 * c, kept + 6 * c);
     }
+    if (ON_AXIS(kind)) kept[AXIS_OF(kind)] = hinge_armature(J, kind, 0) * Dfac[0];
     if (J.k->nm || J.w->keeps) hinge_keep_for_minv(J, kind, P, U, Dfac);
 }
 /* eps = T - H z; the argument tau is T, friction and springs taken off.  An exact rotor does not
@@ -242,12 +246,15 @@ SOAI_INLINE void add_joint_bias(joint J, int kind, const real w[3], const real *
 SOAI_INLINE void hinge_accelerate(joint J, int kind, const real *nu, const real *G, real A[6],
                                   real *x) {
     const int n = joint_size(J, kind);
-    if (ON_AXIS(kind)) { /* H G = 1: A along the axis is nu less the rest of G* a' */
+    if (ON_AXIS(kind)) {
+        /* A along the axis is nu less the rest of G* a'; beside an armature what it holds back of
+         * a' stays: G[ax] is 1 - H G (hinge_keep) */
         const int ax = AXIS_OF(kind);
         const real before = A[ax];
         A[ax] = (nu[0] - G[NEXT(ax)] * A[NEXT(ax)] - G[3 + ax] * A[3 + ax]) -
                 (G[LAST(ax)] * A[LAST(ax)] +
-                 (G[3 + NEXT(ax)] * A[3 + NEXT(ax)] + G[3 + LAST(ax)] * A[3 + LAST(ax)]));
+                 (G[3 + NEXT(ax)] * A[3 + NEXT(ax)] + G[3 + LAST(ax)] * A[3 + LAST(ax)])) +
+                G[ax] * before;
         x[0] = A[ax] - before;
         return;
     }

@@ -580,10 +580,10 @@ SOAI_INLINE void put_joint_entries(joint J, int kind, const real *x, real *tree)
     for (int c = 0; c < joint_size(J, kind); ++c)
         tree[J.b->iv + c] = joint_sense(J.b, kind, x[c]);
 }
-/* Armature, (gear ratio)^2 Jm, with the guard of mimic joints (table_fields.h); on-axis kinds have
- * neither. */
+/* Armature, (gear ratio)^2 Jm, with the guard of mimic joints (table_fields.h).  On-axis kinds have
+ * no guard, and an armature only in tables for sweeps with packed inertias. */
 SOAI_INLINE konst hinge_armature(joint J, int kind, int c) {
-    if (ON_AXIS(kind)) return 0;
+    if (ON_AXIS(kind)) return SOAI_ABI_PACKED ? J.b->armature : 0;
     if (joint_size(J, kind) > 1) return J.k->dof[J.b->iv + c].armature;
     return J.k->nm ? J.b->hinge : J.b->armature;
 }

@@ -42,7 +42,7 @@ SOAI_INLINE void composite_to_parent(joint J, pose X, const real r[10]) {
 }
 /* The rotor of the joint, once m(k,k) is taken. */
 SOAI_INLINE void add_rotor(joint J, int kind, int c, int k, real x[6], real *M) {
-    if (ON_AXIS(kind)) return;
+    if (ON_AXIS(kind)) return; /* an armature: step_mass_armatures */
     M[((size_t)J.k->nv + 1) * (size_t)k] += J.k->dof[J.b->iv + c].armature;
     if (!J.b->rotor) return;
     real couple[3];
@@ -111,6 +111,7 @@ SOAI_SWEEP int mass(const view_table *k, kernel_work *w, const real *q, real *M)
         const body_table *b = k->body + i;
         WITH_ALIGNED_KIND(b, mass_inward(joint_at(k, w, b, i), kind, M))
     }
+    step_mass_armatures(k, M);
     return 0;
 }
 

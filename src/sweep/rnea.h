@@ -156,7 +156,7 @@ SOAI_INLINE void rnea_pass(const view_table *k, kernel_work *w, const body_table
     SOAI_UNROLL
     for (int j = 0; j < nv; ++j) {
         tau[b->iv + j] = x[j];
-        if (!ON_AXIS(kind)) /* joints on an axis have no rotor */
+        if (!ON_AXIS(kind)) /* of those on an axis: step_armatures */
             tau[b->iv + j] +=
                 (nv == 1 ? b->armature : k->dof[b->iv + j].armature) * vdot[b->iv + j];
     }
@@ -177,10 +177,19 @@ SOAI_SWEEP int rnea(const view_table *k, kernel_work *w, const real *q, const re
     base_acceleration(k, w->b[0].A); /* A(base) = -g   RK88-I (2.1) */
     SOAI_OUTWARD(k, rnea_outward(k, w, b, i, q, v, vdot, fext))
     SOAI_INWARD_ACROSS(k, rnea_inward(k, w, b, i, vdot, tau))
+    step_armatures(k, vdot, tau);        /* + armature vdot of joints on an axis */
     step_losses(k, q, v, (konst)1, tau); /* + friction + springs */
     return 0;
 }
 
+/* y = H f + armature x of one joint */
+SOAI_INLINE void mass_mul_torque(const view_table *k, const kernel_work *w, const body_table *b,
+                                 int i, int kind, int nv, const real *x, real *y) {
+    real t[6];
+    joint_project(k, w, b, kind, nv, w->b[i].f, t);
+    for (int j = 0; j < nv; ++j)
+        y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];
+}
 /* y = (mass matrix) x = H phi M phi* H* x, RJK91 (3): the same two sweeps without velocities and
  * gravity,
  *     A = phi* A(parent) + H* x,   f = M A + sum of phi f,   y = H f + armature x;
@@ -201,10 +210,7 @@ SOAI_SWEEP void mass_mul(const view_table *k, kernel_work *w, const real *x, rea
     }
     for (int i = k->nb; i >= 1; --i) {
         const body_table *b = k->body + i;
-        real t[6];
-        WITH_KIND(b, joint_project(k, w, b, kind, nv, w->b[i].f, t))
-        for (int j = 0; j < b->nv; ++j)
-            y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];
+        WITH_KIND(b, mass_mul_torque(k, w, b, i, kind, nv, x, y))
         if (b->rotor && b->parent)
             for (int j = 0; j < 3; ++j)
                 y[b->iv] += k->dof[b->iv].rotor[j] * w->b[b->parent].A[j];

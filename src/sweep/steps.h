@@ -327,6 +327,25 @@ SOAI_INLINE void step_losses(const view_table *k, const real *q, const real *v, 
     }
 }
 
+/* Joints on an axis seldom have an armature, so those of all of them are added at the end:
+ * out[step * j] += armature a[j], a NULL: 1.  Out of line, so that sweeps without them are not
+ * longer. */
+static __attribute__((noinline, unused)) void add_armatures(const view_table *k, const real *a,
+                                                            size_t step, real *out) {
+    for (int i = 1; i <= k->nb; ++i) {
+        const body_table *b = k->body + i;
+        if (ON_AXIS(b->kind)) out[step * (size_t)b->iv] += b->armature * (a ? a[b->iv] : REAL(1));
+    }
+}
+/* tau += armature vdot */
+SOAI_INLINE void step_armatures(const view_table *k, const real *vdot, real *tau) {
+    if (SOAI_ABI_PACKED && k->geared) add_armatures(k, vdot, 1, tau);
+}
+/* The same on the diagonal of the mass matrix. */
+SOAI_INLINE void step_mass_armatures(const view_table *k, real *M) {
+    if (SOAI_ABI_PACKED && k->geared) add_armatures(k, 0, (size_t)k->nv + 1, M);
+}
+
 /* R, p of every body, p also where it is a constant. */
 SOAI_SWEEP void positions(const view_table *k, kernel_work *w, const real *q) {
     angles(k, w, q);

@@ -4,7 +4,8 @@
  * A sweep whose results are joint numbers, or are turned back (soai_wrench_from_chosen), may hold
  * every body in axes of its own choice: x = S y, x in the body's axes, y in the chosen ones.  Then
  * the joint's R(q) becomes S(parent)' R(q) S and inertias, placements and axes turn with it.  S is
- * chosen from base to tips.  Revolute joints without rotor:
+ * chosen from base to tips.  Revolute joints without an exact rotor and, but for sweeps with packed
+ * inertias, without an armature:
  *   level     the axis lies along a coordinate axis of the parent's chosen axes, in either sense: S
  *             makes the body's parallel to those at q = 0, so R is a turn about that axis and
  *             nothing else (SOAI_KIND_LEVEL_...)
@@ -56,10 +57,13 @@ static void axes_along(const double u[3], int ax, double S[9]) {
 }
 
 /* Chooses S and the kind; T = S(parent)'R(0). */
-static void choose(soai_body_double *b, const double T[9], double S[9]) {
+static void choose(soai_body_double *b, soai_alignment which, const double T[9], double S[9]) {
+    const int guarded = b->hinge != b->armature; /* for mimic joints (table_fields.h) */
+    const int driven = b->armature != 0;
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(S, one, sizeof one);
-    if (b->type != SOAI_JOINT_REVOLUTE || b->rotor || b->hinge != 0) return;
+    if (b->type != SOAI_JOINT_REVOLUTE || b->rotor || guarded) return;
+    if (driven && which == SOAI_ALIGN_WITHOUT_MOTORS) return;
     double d[3]; /* the axis in the parent's chosen axes */
     rot_mul(T, b->axis, d);
     for (int i = 0; i < 3; ++i)
@@ -191,8 +195,8 @@ static void places(const soai_view_double *v, soai_body_double *body) {
     }
 }
 
-void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_double *dof,
-                soai_frame *frame) {
+int soai_level(const soai_view_double *v, soai_alignment which, soai_body_double *body,
+               soai_dof_double *dof, soai_frame *frame) {
     static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     memcpy(body, v->body, ((size_t)v->nb + 1) * sizeof *body);
     memcpy(dof, v->dof, (size_t)v->nv * sizeof *dof);
@@ -206,7 +210,7 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
             product(back, part[k], part[k]);
         for (int k = 0; k < 9; ++k)
             T[k] = clean(b->R0[k] + b->R1[k]);
-        choose(b, T, S);
+        choose(b, which, T, S);
         for (int k = 0; k < 3; ++k)
             product(part[k], S, part[k]);
         rot_tmul(Sp, b->p, b->p);
@@ -224,6 +228,11 @@ void soai_level(const soai_view_double *v, soai_body_double *body, soai_dof_doub
     for (int i = 1; i <= v->nb; ++i)
         if (body[i].kind < SOAI_KIND_PIVOT_X) body[body[i].parent].levers = 1;
     places(v, body);
-    for (int i = 1; i <= v->nb; ++i)
+    int geared = 0;
+    for (int i = 1; i <= v->nb; ++i) {
         soai_inertia_packs(body[i].M, body[i].P);
+        geared |=
+            (body[i].kind <= SOAI_KIND_REVOLUTE_Z || is_level(body + i)) && body[i].armature != 0;
+    }
+    return geared;
 }

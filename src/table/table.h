@@ -21,12 +21,17 @@ void soai_round_tables(int bodies, const soai_body_double *body, int dofs,
                        const soai_dof_double *dof, soai_body_float *body_f, soai_dof_float *dof_f);
 /* Tables of the same machine in other body frames, aligned_frames.c: nb + 1 rows, nv rows, nb + 1
  * frames: axes chosen for each body, as columns in its own, and the origin chosen, from its own, in
- * the chosen axes. */
+ * the chosen axes.  Gives the view's `geared`. */
 typedef struct soai_frame {
     double axes[9], origin[3];
 } soai_frame;
-SOA_API void soai_level(const soai_view_double *view, soai_body_double *body, soai_dof_double *dof,
-                        soai_frame *frame);
+typedef enum soai_alignment {
+    SOAI_ALIGN_ALL, /* joints with an armature too: for sweeps of one state with packed inertias */
+    /* for the others, whose steps for joints on an axis have no armature (hinge.h) */
+    SOAI_ALIGN_WITHOUT_MOTORS
+} soai_alignment;
+SOA_API int soai_level(const soai_view_double *view, soai_alignment which, soai_body_double *body,
+                       soai_dof_double *dof, soai_frame *frame);
 /* In such tables, moves inward what of a level body's inertia its joint cannot tell from the
  * parent's: m, h along the axis, and as much about both axes across it as one of them has.  Three
  * of ten numbers become zero and all joint numbers stay. */

@@ -20,8 +20,10 @@ enum { SOAI_STARTS_WITH = 1, SOAI_STARTS_BEFORE = 2 };
 enum { SOAI_P_AXIS = 3, SOAI_P_SPARED = 4 };
 /* How the joint map H* of a body is used in the sweeps; see joint.h. */
 enum {
-    SOAI_KIND_REVOLUTE_X, /* H* = [e_x; 0], no rotor: joints about a coordinate axis, most there
-                           * are, cost less */
+    /* H* = [e_x; 0]: joints about a coordinate axis, most there are, cost less.  No exact rotor; an
+     * armature only in aligned tables for sweeps with packed inertias (aligned_frames.c).  The same
+     * for LEVEL and PIVOT */
+    SOAI_KIND_REVOLUTE_X,
     SOAI_KIND_REVOLUTE_Y,
     SOAI_KIND_REVOLUTE_Z,
     SOAI_KIND_REVOLUTE,  /* H* = [axis; 0]                          */
@@ -29,7 +31,7 @@ enum {
     SOAI_KIND_SPHERICAL, /* H* = [1; 0], 3 columns                  */
     SOAI_KIND_FREE,      /* H* = 1, 6 columns                       */
     SOAI_KIND_GENERAL,   /* any H*, 6 x nv, perhaps depending on q  */
-    SOAI_KIND_LEVEL_X, /* H* = [+-e_x; 0], no rotor, axes parallel to the parent's at q = 0: tables
+    SOAI_KIND_LEVEL_X,   /* H* = [+-e_x; 0], axes parallel to the parent's at q = 0: tables
                         * of aligned_frames.c only */
     SOAI_KIND_LEVEL_Y,
     SOAI_KIND_LEVEL_Z,
@@ -88,6 +90,7 @@ typedef struct SOAI_VIEW(view) {
     int nb, nq, nv, nd, nm;
     int losses; /* nonzero: some dof has friction or a spring */
     int stuck;  /* a body whose hinge moves no inertia at any q, or 0 */
+    int geared; /* nonzero: some joint on an axis has an armature; aligned tables only */
     SOAI_KONST gravity[3];
     const SOAI_VIEW(body) * body; /* nb + 1 */
     const SOAI_VIEW(dof) * dof;   /* nv     */

@@ -695,13 +695,18 @@ static void momentum_law(void **state) {
 }
 
 /* ---- the same recursion in other number types ------------------------------------------------ */
-/* What batches make of the joints (src/table/aligned_frames.c). */
-static void count_frames(const soa_model *m, long *level, long *pivots, long *by_columns) {
+/* What batches make of the joints (src/table/aligned_frames.c), and how many with an armature
+ * single states align. */
+static void count_frames(const soa_model *m, long *level, long *pivots, long *by_columns,
+                         long *geared) {
     const soai_view_double view = soai_model_view(m);
     soai_body_double *body = calloc((size_t)view.nb + 1, sizeof *body);
     soai_dof_double *dof = calloc((size_t)view.nv + 1, sizeof *dof);
     soai_frame *frames = calloc((size_t)view.nb + 1, sizeof *frames);
-    soai_level(&view, body, dof, frames);
+    soai_level(&view, SOAI_ALIGN_ALL, body, dof, frames);
+    for (int i = 1; i <= view.nb; ++i)
+        *geared += body[i].kind >= SOAI_KIND_LEVEL_X && body[i].armature != 0;
+    soai_level(&view, SOAI_ALIGN_WITHOUT_MOTORS, body, dof, frames);
     for (int i = 1; i <= view.nb; ++i) {
         *level += body[i].kind >= SOAI_KIND_LEVEL_X;
         *pivots += body[i].kind >= SOAI_KIND_PIVOT_X && body[i].parent;
@@ -856,7 +861,7 @@ static void compare_float_fd(many_states *x, type_errors *e) {
 }
 static void number_types(void **state) {
     (void)state;
-    long level = 0, pivots = 0, by_columns = 0;
+    long level = 0, pivots = 0, by_columns = 0, geared = 0;
     type_errors e = {0};
     for (long s = first_seed(); s < first_seed() + TREES; ++s) {
         mechanism t = open_tree(s, family(s));
@@ -866,7 +871,7 @@ static void number_types(void **state) {
             compare_lanes_with_wrenches(&x, inverse, &e);
         compare_inverse_dynamics(&x, &e);
         compare_mass_matrices(&x, &e);
-        count_frames(t.m, &level, &pivots, &by_columns);
+        count_frames(t.m, &level, &pivots, &by_columns, &geared);
         compare_float_fd(&x, &e);
         many_states_close(&x);
         close_tree(&t);
@@ -874,7 +879,11 @@ static void number_types(void **state) {
     printf("  joints of batches: %ld level, %ld of them pivots; mass matrices of %ld trees by "
            "columns\n",
            level, pivots, by_columns);
-    if (TREES >= 100) assert_true(level > TREES && pivots > TREES / 2 && by_columns > TREES / 20);
+    printf("  level joints of single states that have an armature: %ld\n", geared);
+    if (TREES >= 100) {
+        assert_true(level > TREES && pivots > TREES / 2 && by_columns > TREES / 20);
+        assert_true(geared > TREES / 10);
+    }
     conclude("lanes: aba = scalar", &e.lanes_fd, 1e-9);
     conclude("lanes: rnea = scalar", &e.lanes_id, 1e-12);
     conclude("lanes: crba = scalar", &e.lanes_mass, 1e-12);
