@@ -1,6 +1,7 @@
 /* compute.c  answers one line of `soa compute`. */
 #include "compute.h"
 #include "nearest.h"
+#include "soa/forms.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -28,6 +29,8 @@ enum function {
     DABA_DV,
     DRNEA_DQ,
     DRNEA_DV,
+    OBSERVABILITY,
+    ESTIMATE,
     CLOSED,
     ASSEMBLE,
     CLOSED_ID,
@@ -35,14 +38,14 @@ enum function {
 };
 
 const compute_function compute_functions[] = {
-    {"rnea", TAKES_NOTHING},    {"bias", TAKES_NOTHING},     {"gravity", TAKES_NOTHING},
-    {"aba", TAKES_NOTHING},     {"mass", TAKES_NOTHING},     {"mass_inv", TAKES_NOTHING},
-    {"pose", TAKES_LINK},       {"jacobian", TAKES_LINK},    {"jdot_v", TAKES_LINK},
-    {"compliance", TAKES_LINK}, {"operational", TAKES_LINK}, {"energy", TAKES_NOTHING},
-    {"com", TAKES_NOTHING},     {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},
-    {"daba_dv", TAKES_NOTHING}, {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING},
-    {"closed", TAKES_METHOD},   {"assemble", TAKES_NOTHING}, {"closed_id", TAKES_JOINT},
-    {NULL, TAKES_NOTHING},
+    {"rnea", TAKES_NOTHING},       {"bias", TAKES_NOTHING},     {"gravity", TAKES_NOTHING},
+    {"aba", TAKES_NOTHING},        {"mass", TAKES_NOTHING},     {"mass_inv", TAKES_NOTHING},
+    {"pose", TAKES_LINK},          {"jacobian", TAKES_LINK},    {"jdot_v", TAKES_LINK},
+    {"compliance", TAKES_LINK},    {"operational", TAKES_LINK}, {"energy", TAKES_NOTHING},
+    {"com", TAKES_NOTHING},        {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},
+    {"daba_dv", TAKES_NOTHING},    {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING},
+    {"observability", TAKES_LINK}, {"estimate", TAKES_NOTHING}, {"closed", TAKES_METHOD},
+    {"assemble", TAKES_NOTHING},   {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
 };
 
 /* In the order of soa_closed_method. */
@@ -79,6 +82,13 @@ struct compute {
     unsigned char *actuated;                    /* coordinates for closed_id; NULL: all */
     double *lambda, *residual;                  /* one per row; residuals and their rates */
     int have_kinematics, have_daba, have_drnea; /* valid for the present line */
+    double *redundant;                          /* nv x nv, if observability is requested */
+    /* for estimate: variances of measurements, wrenches of which a covariance is known */
+    soa_estimator *estimator;
+    double *variance[2];
+    int have_variance[2];
+    soa_unknown_wrench *unknowns;
+    int unknown_count, unknown_room;
 
     int full_only;
     char error[COMPUTE_MESSAGE];
@@ -185,6 +195,11 @@ static const char *const other_functions[][2] = {{"fd", "aba"},
                                                  {"potential", "energy"},
                                                  {"jac", "jacobian"},
                                                  {"J", "jacobian"},
+                                                 {"svd", "observability"},
+                                                 {"null_space", "observability"},
+                                                 {"gramian", "observability"},
+                                                 {"filter", "estimate"},
+                                                 {"kalman", "estimate"},
                                                  {NULL, NULL}};
 static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     char *link = strchr(entry, ':');
@@ -202,10 +217,11 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     }
     const compute_suffix takes = compute_functions[f].takes;
     if (link && takes == TAKES_NOTHING) {
-        snprintf(message, COMPUTE_MESSAGE,
-                 "%s is not of one link; only pose, jacobian, jdot_v, compliance and "
-                 "operational take ':LINK' (closed ':METHOD', closed_id ':JOINT')",
-                 entry);
+        snprintf(
+            message, COMPUTE_MESSAGE,
+            "%s is not of one link; only pose, jacobian, jdot_v, compliance, "
+            "operational and observability take ':LINK' (closed ':METHOD', closed_id ':JOINT')",
+            entry);
         return -1;
     }
     item *it = NULL;
@@ -309,7 +325,9 @@ static int allocate(compute *c) {
         complete &=
             (c->task = numbers(1, soa_operational_space_size(c->model, 1) / sizeof(double))) !=
             NULL;
+    if (w[OBSERVABILITY]) complete &= (c->redundant = numbers(c->nv, c->nv)) != NULL;
     for (int i = 0; i < 2; ++i) {
+        if (w[ESTIMATE]) complete &= (c->variance[i] = numbers(1, c->nv)) != NULL;
         if (w[DABA_DQ] || w[DABA_DV]) complete &= (c->daba[i] = numbers(c->nv, c->nv)) != NULL;
         if (w[DRNEA_DQ] || w[DRNEA_DV]) complete &= (c->drnea[i] = numbers(c->nv, c->nv)) != NULL;
     }
@@ -357,8 +375,8 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
     /* Numbers in nv x nv matrices of one state: 300 MB of text, five seconds. */
     enum { NUMBERS_MOST = 16000000 };
     const int *w = c->wanted;
-    const double squares =
-        !!w[MASS] + !!w[MASS_INV] + !!w[DABA_DQ] + !!w[DABA_DV] + !!w[DRNEA_DQ] + !!w[DRNEA_DV];
+    const double squares = !!w[MASS] + !!w[MASS_INV] + !!w[DABA_DQ] + !!w[DABA_DV] + !!w[DRNEA_DQ] +
+                           !!w[DRNEA_DV] + !!w[OBSERVABILITY];
     if (squares * (double)c->nv * (double)c->nv > NUMBERS_MOST) {
         snprintf(message, COMPUTE_MESSAGE,
                  "%.0f matrices of %zu x %zu numbers: at most %d numbers are written for a state "
@@ -369,6 +387,7 @@ compute *compute_create(const soa_model *model, const soa_constraint_list *const
         return NULL;
     }
     soa_status status = soa_work_create(model, &c->work);
+    if (status == SOA_OK && w[ESTIMATE]) status = soa_estimator_create(model, &c->estimator);
     if (status != SOA_OK || allocate(c) != 0) {
         snprintf(message, COMPUTE_MESSAGE, "%s",
                  soa_status_text(status != SOA_OK ? status : SOA_E_MEMORY));
@@ -388,7 +407,11 @@ void compute_free(compute *c) {
     for (int i = 0; i < 2; ++i) {
         free(c->daba[i]);
         free(c->drnea[i]);
+        free(c->variance[i]);
     }
+    soa_estimator_free(c->estimator);
+    free(c->redundant);
+    free(c->unknowns);
     free(c->wrenches);
     free(c->vector);
     free(c->matrix);
@@ -446,6 +469,8 @@ static void reset_state(compute *c) {
     for (int i = IN_V; i < IN_COUNT; ++i)
         memset(c->in[i], 0, c->nv * sizeof(double));
     c->wrench_count = 0;
+    c->unknown_count = 0;
+    c->have_variance[0] = c->have_variance[1] = 0;
 }
 
 static const char *skip_space(const char *at, const char *end) {
@@ -627,8 +652,103 @@ static int read_wrenches(compute *c, const json_t *list) {
     return 0;
 }
 
+/* Variances: one number for all, or nv; null: not measured. */
+static const char *const variance_names[2] = {"tau_variance", "a_variance"};
+static int read_variance(compute *c, int which, const json_t *value) {
+    const char *name = variance_names[which];
+    const size_t count = json_is_array(value) ? json_array_size(value) : 1;
+    c->have_variance[which] = 1;
+    if (!c->wanted[ESTIMATE]) return 0; /* of another function */
+    if (json_is_array(value) && count != c->nv)
+        return say(c, "%s has %zu numbers, %zu are wanted", name, count, c->nv);
+    for (size_t i = 0; i < c->nv; ++i) {
+        const json_t *element = json_is_array(value) ? json_array_get(value, i) : value;
+        if (!json_is_number(element) && !json_is_null(element))
+            return say(c, "%s[%zu] is %s, a number or null (not measured) is wanted", name, i,
+                       kind_of(element));
+        const double x = json_is_null(element) ? INFINITY : json_number_value(element);
+        if (!(x >= 0)) return say(c, "%s[%zu] is negative", name, i);
+        c->variance[which][i] = x;
+    }
+    return 0;
+}
+/* Six variances, or six rows of six. */
+static int read_covariance(compute *c, const char *name, const json_t *value, double out[36]) {
+    memset(out, 0, 36 * sizeof *out);
+    if (!json_is_array(value) || !json_is_array(json_array_get(value, 0))) {
+        double variance[6];
+        if (read_numbers(c, name, value, variance, 6) != 0) return -1;
+        for (int i = 0; i < 6; ++i)
+            out[7 * i] = variance[i];
+        return 0;
+    }
+    if (json_array_size(value) != 6)
+        return say(c, "%s has %zu rows, 6 are wanted", name, json_array_size(value));
+    for (size_t i = 0; i < 6; ++i)
+        if (read_numbers(c, name, json_array_get(value, i), out + 6 * i, 6) != 0) return -1;
+    return 0;
+}
+static int read_unknown(compute *c, size_t number, json_t *entry) {
+    static const char *const known[] = {"link", "covariance", "mean", "frame", NULL};
+    char where[48], name[64];
+    snprintf(where, sizeof where, "unknown[%zu]: ", number);
+    if (!json_is_object(entry))
+        return say(c, "%sis %s, an object with link and covariance is wanted", where,
+                   kind_of(entry));
+    const char *key;
+    json_t *value;
+    soa_unknown_wrench *u = &c->unknowns[c->unknown_count];
+    *u = (soa_unknown_wrench){.frame = -1, .axes = SOA_AXES_WORLD};
+    json_object_foreach(entry, key, value) {
+        snprintf(name, sizeof name, "%s%.12s", where, key);
+        if (strcmp(key, "link") == 0) {
+            if (!json_is_string(value))
+                return say(c, "%slink is %s, a name is wanted", where, kind_of(value));
+            u->frame = soa_model_find_frame(c->model, json_string_value(value));
+            if (u->frame >= 0) continue;
+            char text[COMPUTE_MESSAGE - sizeof where];
+            say_no_link(c->model, json_string_value(value), text, sizeof text);
+            return say(c, "%s%s", where, text);
+        }
+        if (strcmp(key, "covariance") == 0) {
+            if (read_covariance(c, name, value, u->covariance) != 0) return -1;
+        } else if (strcmp(key, "mean") == 0) {
+            if (read_numbers(c, name, value, u->mean, 6) != 0) return -1;
+        } else if (strcmp(key, "frame") == 0) {
+            const char *axes = json_string_value(value);
+            if (!axes || (strcmp(axes, "world") != 0 && strcmp(axes, "body") != 0))
+                return say(c, "%sframe is %s, 'world' or 'body' is wanted", where,
+                           axes ? axes : kind_of(value));
+            u->axes = axes[0] == 'w' ? SOA_AXES_WORLD : SOA_AXES_BODY;
+        } else {
+            return unknown_key(c, where, key, known);
+        }
+    }
+    if (u->frame < 0) return say(c, "%s'link' is missing", where);
+    if (!json_object_get(entry, "covariance")) return say(c, "%s'covariance' is missing", where);
+    ++c->unknown_count;
+    return 0;
+}
+static int read_unknowns(compute *c, const json_t *list) {
+    if (!json_is_array(list))
+        return say(c, "unknown is %s, a list of objects with link and covariance is wanted",
+                   kind_of(list));
+    const size_t count = json_array_size(list);
+    if (count > 1u << 20) return say(c, "unknown has %zu entries, more than can be meant", count);
+    if (count > (size_t)c->unknown_room) {
+        soa_unknown_wrench *grown = realloc(c->unknowns, count * sizeof *grown);
+        if (!grown) return say(c, "out of memory");
+        c->unknowns = grown;
+        c->unknown_room = (int)count;
+    }
+    for (size_t i = 0; i < count; ++i)
+        if (read_unknown(c, i, json_array_get(list, i)) != 0) return -1;
+    return 0;
+}
+
 static int read_object(compute *c, json_t *line) {
-    static const char *const known[] = {"q", "v", "a", "tau", "fext", NULL};
+    static const char *const known[] = {"q",          "v",       "a", "tau", "fext", "tau_variance",
+                                        "a_variance", "unknown", NULL};
     const char *key;
     json_t *value;
     if (!json_is_object(line))
@@ -641,6 +761,12 @@ static int read_object(compute *c, json_t *line) {
             failed = read_numbers(c, key, value, c->in[which], in_size(c, which));
         else if (strcmp(key, "fext") == 0)
             failed = read_wrenches(c, value);
+        else if (strcmp(key, variance_names[0]) == 0)
+            failed = read_variance(c, 0, value);
+        else if (strcmp(key, variance_names[1]) == 0)
+            failed = read_variance(c, 1, value);
+        else if (strcmp(key, "unknown") == 0)
+            failed = read_unknowns(c, value);
         else if (strcmp(key, "vars") != 0) /* used by other commands */
             failed = unknown_key(c, "", key, known);
         if (failed) return -1;
@@ -805,6 +931,128 @@ static int put_tasks(compute *c, app_out *out, const item *it) {
     return 0;
 }
 
+/* observability: what each requested frame can do, {link: {...}, ...}. */
+static int put_observability(compute *c, app_out *out, const item *it) {
+    c->have_kinematics = 0;
+    out_text(out, "\"observability\": {");
+    for (int i = 0; i < it->frame_count; ++i) {
+        const soa_tip tip = {.frame = it->frames[i], .angular = 1, .linear = 1};
+        soa_observability_result found;
+        soa_frame_info info;
+        soa_status status = soa_model_frame(c->model, tip.frame, &info);
+        if (status == SOA_OK)
+            status = soa_observability(c->model, c->work, c->in[IN_Q], &tip, SOA_AXES_WORLD, &found,
+                                       c->matrix, c->redundant);
+        if (status != SOA_OK) return say_status(c, "observability", status);
+        if (i) out_bytes(out, ", ", 2);
+        out_string(out, info.name);
+        out_format(out, ": {\"rank\": %d, ", found.rank);
+        int failed = put(c, out, "singular", found.singular, 0, 6);
+        out_bytes(out, ", ", 2);
+        failed |= put(c, out, "directions", found.directions, 6, 6);
+        const struct {
+            const char *key;
+            const double *x;
+            int rows;
+        } lists[] = {{"joints", c->matrix, found.rank},
+                     {"redundant", c->redundant, found.redundant}};
+        for (int k = 0; k < 2; ++k) {
+            out_bytes(out, ", ", 2);
+            if (lists[k].rows)
+                failed |= put(c, out, lists[k].key, lists[k].x, (size_t)lists[k].rows, c->nv);
+            else
+                out_format(out, "\"%s\": []", lists[k].key);
+        }
+        out_char(out, '}');
+        if (failed) return -1;
+    }
+    out_char(out, '}');
+    return 0;
+}
+
+/* Value and standard deviation of joint accelerations (which 0) or torques (1) of all joints. */
+static int put_estimated(compute *c, app_out *out, const char *key, int which) {
+    char name[32];
+    for (int deviation = 0; deviation < 2; ++deviation) {
+        for (int b = 1; b <= soa_model_body_count(c->model); ++b) {
+            soa_estimate e;
+            soa_body_info info;
+            soa_status status = soa_model_body(c->model, b, &info);
+            if (status == SOA_OK) status = soa_estimator_read(c->estimator, b, &e);
+            if (status != SOA_OK) return say_status(c, "estimate", status);
+            const double *value = which ? e.torque : e.acceleration;
+            const double *covariance = which ? e.torque_covariance : e.acceleration_covariance;
+            for (int j = 0; j < e.nv; ++j)
+                c->vector[info.v_index + j] =
+                    deviation ? sqrt(fmax(covariance[(e.nv + 1) * j], 0)) : value[j];
+        }
+        snprintf(name, sizeof name, "%s%s", key, deviation ? "_deviation" : "");
+        if (deviation) out_bytes(out, ", ", 2);
+        if (put(c, out, name, c->vector, 0, c->nv) != 0) return -1;
+    }
+    return 0;
+}
+static int say_estimate(compute *c, soa_status status) {
+    soa_body_info info;
+    const int body = soa_estimator_failed_body(c->estimator);
+    const char *text = soa_status_text(status);
+    if (status == SOA_E_SINGULAR)
+        text = "its torque is exact and already follows from what is known outboard, or its "
+               "acceleration follows from nothing; give more variance";
+    if (status == SOA_E_ARGUMENT && body > 0)
+        text = "a covariance must be symmetric and positive semi-definite";
+    if (body <= 0 || soa_model_body(c->model, body, &info) != SOA_OK)
+        return say(c, "estimate: %s", text);
+    return say(c, "estimate: body '%s' (joint '%s'): %s", info.link, info.joint, text);
+}
+/* estimate: accelerations, torques, unknown wrenches, with standard deviations and covariances. */
+static int put_estimate(compute *c, app_out *out) {
+    soa_estimator_result result;
+    const soa_estimator_input input = {.q = c->in[IN_Q],
+                                       .v = c->in[IN_V],
+                                       .tau = c->in[IN_TAU],
+                                       .tau_variance = c->have_variance[0] ? c->variance[0] : NULL,
+                                       .a = c->in[IN_A],
+                                       .a_variance = c->have_variance[1] ? c->variance[1] : NULL,
+                                       .wrenches = c->wrenches,
+                                       .wrench_count = c->wrench_count,
+                                       .unknowns = c->unknowns,
+                                       .unknown_count = c->unknown_count};
+    c->have_kinematics = 0;
+    for (int i = 0; i < c->unknown_count; ++i) {
+        soa_frame_info info;
+        soa_model_frame(c->model, c->unknowns[i].frame, &info);
+        if (!info.body) return say(c, "unknown[%d]: link '%s' is fixed to the world", i, info.name);
+    }
+    const soa_status status = soa_estimator_update(c->estimator, c->work, &input, &result);
+    if (status == SOA_E_QUATERNION) return say_status(c, "estimate", status);
+    if (status != SOA_OK) return say_estimate(c, status);
+    out_text(out, "\"estimate\": {");
+    if (put_estimated(c, out, "a", 0) != 0) return -1;
+    out_bytes(out, ", ", 2);
+    if (put_estimated(c, out, "tau", 1) != 0) return -1;
+    out_text(out, ", \"wrenches\": [");
+    for (int i = 0; i < c->unknown_count; ++i) {
+        double value[6], covariance[36];
+        soa_frame_info info;
+        soa_status found = soa_model_frame(c->model, c->unknowns[i].frame, &info);
+        if (found == SOA_OK)
+            found = soa_estimator_wrench(c->estimator, c->unknowns + i, value, covariance);
+        if (found != SOA_OK) return say_estimate(c, found);
+        out_text(out, i ? ", {\"link\": " : "{\"link\": ");
+        out_string(out, info.name);
+        out_bytes(out, ", ", 2);
+        if (put(c, out, "wrench", value, 0, 6) != 0) return -1;
+        out_bytes(out, ", ", 2);
+        if (put(c, out, "covariance", covariance, 6, 6) != 0) return -1;
+        out_char(out, '}');
+    }
+    out_text(out, "], ");
+    if (put_scalar(c, out, "chi_square", result.chi_square) != 0) return -1;
+    out_format(out, ", \"degrees\": %d}", result.degrees);
+    return 0;
+}
+
 /* How far the loops are open at the state, and how fast they open: "closure": [g, rate], the
  * largest of each. */
 static int put_closure(compute *c, app_out *out, const char *function) {
@@ -915,6 +1163,8 @@ static int put_item(compute *c, app_out *out, const item *it) {
     soa_status status = SOA_OK;
 
     if (it->function == COMPLIANCE || it->function == OPERATIONAL) return put_tasks(c, out, it);
+    if (it->function == OBSERVABILITY) return put_observability(c, out, it);
+    if (it->function == ESTIMATE) return put_estimate(c, out);
     if (compute_functions[it->function].takes == TAKES_LINK) return put_frames(c, out, it);
     if (it->function >= CLOSED) return put_closed(c, out, it);
     c->have_kinematics = 0; /* every call below uses q */

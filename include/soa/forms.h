@@ -68,6 +68,86 @@ SOA_API soa_status soa_smoother_read(const soa_model *model, const soa_work *wor
 SOA_API soa_status soa_smoother_covariance(const soa_model *model, soa_work *work, int body,
                                            double *delta_plus, double *delta_minus, double *S);
 
+/* Forces, wrenches and accelerations from noisy joint data, with covariances: the same filter and
+ * smoother, with measurement noise R and process noise Q of the caller's choice.  What the robot
+ * knows at one instant: q and v; torques and accelerations of its joints, each with a variance; and
+ * wrenches on bodies, with a mean and a covariance.  The estimate is the one of least weighted
+ * squares, which is the conditional mean if all errors are normal and independent:
+ *     tau measured = true + normal(tau_variance)      a measured = true + normal(a_variance)
+ *     unknown wrench = normal(mean, covariance)       equations of motion: exact
+ * A struct with q, v, tau alone is forward dynamics: torques are exact (variance 0), accelerations
+ * are not measured (variance infinite).  docs/theory/estimation.md. */
+typedef struct soa_unknown_wrench {
+    int frame; /* of a moving body; the wrench acts at its origin */
+    soa_axes axes;
+    double mean[6]; /* [n; f] */
+    /* 6 x 6, symmetric, positive semi-definite; zero rows: this component is known */
+    double covariance[36];
+} soa_unknown_wrench;
+typedef struct soa_estimator_input {
+    const double *q;            /* nq; NULL: neutral */
+    const double *v;            /* nv; NULL: zero */
+    const double *tau;          /* nv, measured torques; NULL: zero */
+    const double *tau_variance; /* nv, 0 to INFINITY (not measured); NULL: exact */
+    const double *a;            /* nv, measured accelerations; NULL: zero */
+    const double *a_variance;   /* nv, 0 (exact) to INFINITY; NULL: not measured */
+    const soa_wrench *wrenches; /* known ones */
+    int wrench_count;
+    const soa_unknown_wrench *unknowns;
+    int unknown_count;
+} soa_estimator_input;
+/* If the variances are right, chi_square of many measurements has the chi-square distribution with
+ * `degrees` degrees of freedom: the number of measured torques minus that of accelerations that are
+ * not measured. */
+typedef struct soa_estimator_result {
+    double chi_square;
+    int degrees;
+} soa_estimator_result;
+/* One body, in its axes, at its joint.  Of arrays for the joint the first nv (nv x nv) entries. */
+typedef struct soa_estimate {
+    int nv;
+    double acceleration[6]; /* of the joint */
+    double acceleration_covariance[36];
+    double torque[6]; /* of the joint, without the error of its measurement */
+    double torque_covariance[36];
+    /* Measured torque minus its prediction from the measurements outboard, while the joints inboard
+     * accelerate as measured, and the covariance of that: with exact accelerations R87 (40), (57)
+     * with R.  The covariance is infinite if the joint's acceleration is not known at all. */
+    double innovation[6];
+    double innovation_covariance[36];
+    double force[6]; /* through the joint, x of R87 */
+    double force_covariance[36];
+    double lambda[6]; /* spatial acceleration of the body minus gravity */
+    double lambda_covariance[36];
+    double wrench[6]; /* of the surroundings on the body: the known ones and the unknown ones */
+    double wrench_covariance[36];
+} soa_estimate;
+/* Memory must be aligned to 64 bytes, else SOA_E_MEMORY.  The model must outlive it.  Models with
+ * mimic joints: SOA_E_MIMIC.  One per thread. */
+typedef struct soa_estimator soa_estimator;
+SOA_API size_t soa_estimator_size(const soa_model *model);
+SOA_API soa_status soa_estimator_init(const soa_model *model, void *memory, size_t size,
+                                      soa_estimator **estimator);
+SOA_API soa_status soa_estimator_create(const soa_model *model, soa_estimator **estimator);
+SOA_API void soa_estimator_free(soa_estimator *estimator); /* only for soa_estimator_create */
+/* work: of the same model.  result may be NULL.  No allocation, O(n).
+ *   SOA_E_ARGUMENT  a negative variance or NaN; a covariance that is none; a frame of the world
+ *   SOA_E_SINGULAR  at soa_estimator_failed_body: the torque of its joint is exact and follows
+ *                   exactly from what is known outboard, or its acceleration follows from nothing.
+ *                   Give more variance, or measure it. */
+SOA_API soa_status soa_estimator_update(soa_estimator *estimator, soa_work *work,
+                                        const soa_estimator_input *input,
+                                        soa_estimator_result *result);
+/* body: 1 to n.  SOA_E_ORDER before a successful update.  O(1). */
+SOA_API soa_status soa_estimator_read(const soa_estimator *estimator, int body, soa_estimate *out);
+/* One of the unknown wrenches that the update was given: its estimate, in its frame and axes, and
+ * the covariance of that (NULL: not wanted). */
+SOA_API soa_status soa_estimator_wrench(const soa_estimator *estimator,
+                                        const soa_unknown_wrench *unknown, double value[6],
+                                        double covariance[36]);
+/* The body at fault in the last failed update, or -1. */
+SOA_API int soa_estimator_failed_body(const soa_estimator *estimator);
+
 /* R87 (69), (70): joint accelerations due to joint moments, bias forces and bias accelerations,
  * O(n).  Their sum is qdd of soa_aba.  Reads q, v, tau, wrenches.  All three results are needed.
  *   a1  applied torques minus friction and springs
@@ -212,6 +292,41 @@ typedef struct soa_tip {
     double angular; /* weights, 0 to 1e6 */
     double linear;
 } soa_tip;
+
+/* Redundancy as observability (R87 section XIV): what the tip can do, from J = U S V' of its frame,
+ * with its rows weighted by `angular` and `linear` of the tip.
+ *   singular    S, descending.  With weights 1: how fast the tip moves along directions[i] for joint
+ *               rates along joints[i], and how large a force along it the torques feel.
+ *   directions  U: row i, [angular; linear] in the axes asked for.  From `rank` on: the tip cannot
+ *               move along it, and wrenches along it are held by the bearings, without torques.
+ *   gramian     J J*: the observability Gramian of the tip's force.
+ * Singular values are accurate to rounding of the largest, not to its root as the eigenvalues of the
+ * Gramian are; those above 1e-10 of the largest count in the rank. */
+typedef struct soa_observability_result {
+    int rank;
+    int redundant; /* nv - rank */
+    double singular[6];
+    double directions[36];
+    double gramian[36];
+} soa_observability_result;
+/* joints: 6 x nv, row i is row i of V', zero from `rank` on.  redundant: nv x nv or NULL; its first
+ * nv - rank rows are an orthonormal basis of the joint rates that leave the tip at rest.  Both are
+ * in the coordinates of v.  O(n), with `redundant` O(n^2).  Kinematics in the work space are lost. */
+SOA_API soa_status soa_observability(const soa_model *model, soa_work *work, const double *q,
+                                     const soa_tip *tip, soa_axes axes,
+                                     soa_observability_result *out, double *joints,
+                                     double *redundant);
+/* The Gramians of R87's system along the chain, 36 numbers per body, in its axes about its joint;
+ * either may be NULL.  O(n).  Models with mimic joints: SOA_E_MIMIC.
+ *   observability    O(k) = phi* O(parent) phi + H*H: of a force on body k by the torques of its
+ *                    joint and those inboard; J J* of the body
+ *   controllability  C(k) = phi C(child) phi* from C = W^2 at the tip: of the force at joint k by
+ *                    forces at the tip; zero beside the path.  tip is not read if this is NULL.
+ * The eigenvalues of O(k) C(k) are the squares of the singular values of the tip's Jacobian with all
+ * joints outboard of k locked: where along the arm its abilities come from. */
+SOA_API soa_status soa_observability_gramians(const soa_model *model, soa_work *work,
+                                              const double *q, const soa_tip *tip,
+                                              double *observability, double *controllability);
 
 /* The work space of these functions and of inverse kinematics, in place of a soa_work; one per
  * thread.  Memory must be aligned to 64 bytes, else SOA_E_MEMORY.  The model must outlive it. */

@@ -153,6 +153,25 @@ typedef struct soa_scene_spring {
     soa_mark mark;
 } soa_scene_spring;
 
+/* A wrench from outside that is estimated from joint sensors: what is assumed of it before they are
+ * read. */
+typedef struct soa_scene_wrench_prior {
+    const char *frame; /* where it acts */
+    double force;      /* N: standard deviation along each axis; 0: no force */
+    double torque;     /* N m: about each axis; 0: no torque */
+    soa_mark mark;
+} soa_scene_wrench_prior;
+/* Sensors of joint torques and accelerations, and the estimate of external wrenches from them
+ * (soa_estimator_update), at every tick. */
+typedef struct soa_scene_estimator {
+    /* standard deviations; N m or N, of joint torques less friction and springs; > 0 */
+    double joint_torque_noise;
+    double acceleration_noise; /* rad/s^2 or m/s^2 */
+    int wrench_count;          /* 0: no such sensors, no estimate */
+    const soa_scene_wrench_prior *wrenches;
+    soa_mark mark;
+} soa_scene_estimator;
+
 /* A wrench that acts for some time. */
 typedef struct soa_disturbance {
     const char *frame;
@@ -375,6 +394,7 @@ typedef struct soa_scenario {
     const soa_scene_spring *springs;
     int disturbance_count;
     const soa_disturbance *disturbances;
+    soa_scene_estimator estimator;
     soa_scene_control control;
     soa_integration integration;
     soa_recording recording;

@@ -8,7 +8,7 @@
 
 Modules: `soa.definitions` and `soa.graphs` (machines written in Python), `soa.files` (remarks on a
 URDF, its shapes), `soa.operators` (the algebra), `soa.spatial` (six-vectors), `soa.constraints`,
-`soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the papers' other forms), `soa.control`
+`soa.embedding`, `soa.grasp` (closed chains), `soa.forms` (the papers' other forms), `soa.estimation`, `soa.control`
 (laws and paths), `soa.supervisor` (phases), `soa.scenarios`, `soa.records`, `soa.journals` (writing
 records), `soa.plots`, `soa.motion` (simulation), `soa.collision` (convex shapes).
 `soa._c` is the whole C interface for ctypes.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os as _os
 
-from . import _core, collision, constraints, convert, embedding, forms, grasp, motion, operators, records, scenarios
+from . import _core, collision, constraints, convert, embedding, estimation, forms, grasp, motion, operators, records, scenarios
 from . import control, definitions, files, graphs, journals, plots, spatial, supervisor
 from ._core import get_threads, set_threads
 from ._errors import ConvergenceError, FileError, InputError, LimitWarning, LoopWarning, OutOfMemoryError, SingularError, SoaError
@@ -53,7 +53,7 @@ __all__ = [
     "ScenarioWarning", "SingularError", "Smoothed", "SoaError", "Supervisor", "Sweep", "Task",
     "UnknownNameError",
     "Velocity", "World", "Wrench", "collision", "constraints", "control", "convert",
-    "definitions", "embedding", "files", "forms", "get_threads", "graphs", "grasp", "identity",
+    "definitions", "embedding", "estimation", "files", "forms", "get_threads", "graphs", "grasp", "identity",
     "journals", "lint_urdf", "lint_urdf_text", "motion", "operators", "plots", "pose",
     "quaternion", "records", "resume", "scenarios", "set_threads", "simulate",
     "simulate_closed", "simulate_grasp", "spatial", "stock_models", "stock_scenarios",

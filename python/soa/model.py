@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from ._random import Sampler
     from .constraints import Constraints
     from .definitions import Link, NamedFrame
+    from .estimation import Estimate, Observability, UnknownWrench
+    from .forms import Tip
     from .operators import Expr
 
 JOINT_TYPES = ("fixed", "revolute", "prismatic", "helical", "cylindrical", "universal", "planar", "spherical", "free")
@@ -841,6 +843,53 @@ class Model(_core.Tree):
                                                  numbers(smoothed)))
                 results.append(_smoothed(self.body(number), out, plus, minus, smoothed))
         return results
+
+    def estimate(self, q: ArrayLike, v: ArrayLike | None = None, tau: ArrayLike | None = None, a: ArrayLike | None = None,
+                 tau_variance: ArrayLike | None = None, a_variance: ArrayLike | None = None,
+                 unknown: Sequence[UnknownWrench] = (), wrenches: Sequence[Wrench] = ()) -> Estimate:
+        """Forces, wrenches and accelerations from noisy joint data, with covariances, by R87's filter and smoother, O(n).
+
+        tau, a: measured torques and joint accelerations, (nv,); None: zero.
+        tau_variance, a_variance: of their errors, (nv,) or one number for all, 0 (exact) to inf (not measured). None:
+            torques exact, accelerations not measured, which is forward dynamics.
+        unknown: external wrenches of which a mean and a covariance are known. wrenches: known ones.
+        The estimate is that of least weighted squares: the conditional mean if all errors are normal and independent.
+
+        >>> import numpy as np, soa
+        >>> from soa.estimation import UnknownWrench
+        >>> arm = soa.Model.open("arm7")
+        >>> q = arm.neutral() + 0.4
+        >>> found = arm.estimate(q, tau=np.ones(7))              # no noise: forward dynamics
+        >>> bool(np.allclose(found.a, arm.aba(q, None, np.ones(7))))
+        True
+        >>> found = arm.estimate(q, tau=np.ones(7), a_variance=0.01, tau_variance=0.1,
+        ...                      unknown=[UnknownWrench("link7", np.ones(6))])
+        >>> found.wrenches[0].covariance.shape, found.degrees
+        ((6, 6), 7)
+        """
+        from .estimation import estimate
+
+        self._note_loops("estimate")
+        return estimate(self, q, v, tau, a, tau_variance, a_variance, unknown, wrenches)
+
+    def observability(self, q: ArrayLike, frame: str | int | Tip, axes: Axes = "world") -> Observability:
+        """What a frame can do at a pose: singular values, directions that are lost, joint rates that are redundant.
+
+        frame: name or number, or a `soa.forms.Tip` with weights for turning and motion. axes: of the directions.
+        R87's redundancy as observability: a force at the tip that the torques do not show is one against a direction in
+        which the tip cannot move.
+
+        >>> import soa
+        >>> arm = soa.Model.open("arm7")
+        >>> arm.observability(arm.neutral() + 0.4, "link7").redundant.shape    # seven joints, six directions
+        (1, 7)
+        >>> arm.observability(arm.neutral(), "link7").rank                     # stretched out
+        3
+        """
+        from .estimation import observability
+
+        self._note_loops("observability")
+        return observability(self, q, frame, axes)
 
     def op(self, expr: str | Expr, q: ArrayLike | None = None, v: ArrayLike | None = None, tau: ArrayLike | None = None,
            a: ArrayLike | None = None, tips: Sequence[str | int] | None = None, f0: ArrayLike | None = None,

@@ -935,6 +935,69 @@ static bool read_disturbance(soai_reader *r, const soai_node *node, void *one, i
     return true;
 }
 
+/* --- estimator -------------------------------------------------------------------------------- */
+#define AT(member) offsetof(soa_scene_estimator, member)
+static const soai_field estimator_fields[] = {{.key = "joint_torque_noise",
+                                               .kind = SOAI_F_NUMBER,
+                                               .offset = AT(joint_torque_noise),
+                                               .units = SOAI_TORQUE | SOAI_FORCE,
+                                               .range = SOAI_POSITIVE},
+                                              {.key = "acceleration_noise",
+                                               .kind = SOAI_F_NUMBER,
+                                               .offset = AT(acceleration_noise),
+                                               .units = SOAI_ACCELERATION,
+                                               .range = SOAI_NOT_NEGATIVE},
+                                              OTHER("wrenches"),
+                                              {0}};
+#undef AT
+#define AT(member) offsetof(soa_scene_wrench_prior, member)
+static const soai_field wrench_fields[] = {
+    {.key = "frame", .kind = SOAI_F_FRAME, .offset = AT(frame)},
+    {.key = "force",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(force),
+     .units = SOAI_FORCE,
+     .range = SOAI_NOT_NEGATIVE},
+    {.key = "torque",
+     .kind = SOAI_F_NUMBER,
+     .offset = AT(torque),
+     .units = SOAI_TORQUE,
+     .range = SOAI_NOT_NEGATIVE},
+    {0}};
+#undef AT
+static bool read_prior(soai_reader *r, const soai_node *node, void *one, int number,
+                       void *context) {
+    soa_scene_wrench_prior *p = one;
+    const soa_scene_wrench_prior *all = p - number;
+    (void)context;
+    p->mark = node->mark;
+    if (!soai_fields(r, node, "wrench", wrench_fields, 0, p) ||
+        !soai_needed(r, node, "wrench", "frame", ""))
+        return false;
+    if (!(p->force > 0 || p->torque > 0))
+        return soai_say(r, SOA_E_FORMAT, node->mark,
+                        "wrench: expected a standard deviation above 0, force or torque");
+    if (strcmp(p->frame, "world") == 0)
+        return soai_say(r, SOA_E_NAME, soai_get(node, "frame")->mark,
+                        "frame: joints do not feel wrenches on the world");
+    for (int i = 0; i < number; ++i)
+        if (strcmp(all[i].frame, p->frame) == 0)
+            return used_twice(r, soai_get(node, "frame")->mark, "wrench", p->frame, all[i].mark);
+    return true;
+}
+static bool read_estimator(soai_reader *r, const soai_node *node) {
+    soa_scene_estimator *e = &r->scenario->estimator;
+    if (soai_empty(node)) return true;
+    e->mark = node->mark;
+    if (!soai_fields(r, node, "estimator", estimator_fields, 0, e) ||
+        !soai_needed(r, node, "estimator", "joint_torque_noise", "") ||
+        !soai_needed(r, node, "estimator", "wrenches", ""))
+        return false;
+    e->wrenches = read_list(r, soai_get(node, "wrenches"), "wrenches", sizeof *e->wrenches,
+                            &e->wrench_count, read_prior, NULL);
+    return e->wrenches != NULL;
+}
+
 /* --- control ---------------------------------------------------------------------------------- */
 static const char *const law_names[] = {
     "joint-pd", "inverse-dynamics", "passivity",    "decoupled", "operational", "impedance",
@@ -1645,6 +1708,7 @@ static const soai_field scenario_fields[] = {
     OTHER("constraints"),
     OTHER("springs"),
     OTHER("disturbances"),
+    OTHER("estimator"),
     OTHER("control"),
     OTHER("integration"),
     OTHER("recording"),
@@ -1690,7 +1754,8 @@ static bool read_all(soai_reader *r, const soai_node *root) {
                                     &s->disturbance_count, read_disturbance, NULL);
         if (!s->disturbances) return false;
     }
-    return read_control(r, soai_get(root, "control")) &&
+    return read_estimator(r, soai_get(root, "estimator")) &&
+           read_control(r, soai_get(root, "control")) &&
            read_integration(r, soai_get(root, "integration")) &&
            read_recording(r, soai_get(root, "recording")) &&
            read_success(r, soai_get(root, "success")) && read_sweep(r, soai_get(root, "sweep"));
@@ -1706,6 +1771,7 @@ static const struct section {
                 {"twist", twist_fields},         {"shapes", shape_fields},
                 {"contacts", contact_fields},    {"constraints", constraint_fields},
                 {"springs", spring_fields},      {"disturbances", disturbance_fields},
+                {"estimator", estimator_fields}, {"wrenches", wrench_fields},
                 {"control", control_fields},     {"estimate", estimate_fields},
                 {"sensors", sensor_fields},      {"phases", phase_fields},
                 {"actions", action_fields},      {"next", transition_fields},

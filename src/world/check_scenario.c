@@ -149,7 +149,8 @@ soa_status soai_scenario_check(const soa_scenario *sc, soa_report *report) {
     const int by_controller = c->phase_count > 0 || c->external;
     soa_status s = SOA_OK;
     if (sc->part_count < 0 || sc->shape_count < 0 || sc->contact_count < 0 ||
-        sc->constraint_count < 0 || sc->disturbance_count < 0 || c->phase_count < 0)
+        sc->constraint_count < 0 || sc->disturbance_count < 0 || c->phase_count < 0 ||
+        sc->estimator.wrench_count < 0)
         return soai_scenario_fault(sc, none, SOA_E_ARGUMENT, report, "a count is negative");
     if (c->external && c->phase_count && !soa_scenario_find_external(sc, NULL, NULL))
         return soai_scenario_fault(
@@ -182,6 +183,9 @@ soa_status soai_scenario_check(const soa_scenario *sc, soa_report *report) {
                 {"sensors", "imu_noise", x->imu_noise[0], 0},
                 {"sensors", "imu_noise", x->imu_noise[1], 0},
                 {"sensors", "delay", x->delay, 0},
+                {"estimator", "joint_torque_noise", sc->estimator.joint_torque_noise,
+                 sc->estimator.wrench_count > 0},
+                {"estimator", "acceleration_noise", sc->estimator.acceleration_noise, 0},
                 {"estimate", "mass", c->mass_estimate, 1},
                 {"estimate", "inertia", c->inertia_estimate, 1},
                 {"estimate", "damping", c->damping_estimate, 0}};
@@ -206,6 +210,14 @@ soa_status soai_scenario_check(const soa_scenario *sc, soa_report *report) {
         if (!sc->shapes[i].name || !sc->shapes[i].frame)
             s = soai_scenario_fault(sc, sc->shapes[i].mark, SOA_E_ARGUMENT, report,
                                     "a shape has no name or sits on no frame");
+    for (int i = 0; !s && i < sc->estimator.wrench_count; ++i) {
+        const soa_scene_wrench_prior *p = &sc->estimator.wrenches[i];
+        if (!p->frame || !(p->force >= 0) || !(p->torque >= 0) || !finite(p->force) ||
+            !finite(p->torque))
+            s = soai_scenario_fault(sc, p->mark, SOA_E_ARGUMENT, report,
+                                    "a wrench of the estimator has no frame, or a standard "
+                                    "deviation that is negative or not finite");
+    }
     for (int i = 0; !s && i < sc->disturbance_count; ++i) {
         const soa_disturbance *d = &sc->disturbances[i];
         double sum = 0;
@@ -336,6 +348,17 @@ static void add_disturbances(uint64_t *h, const soa_world *w) {
         add_int(h, w->disturbed[k]);
     }
 }
+static void add_estimator(uint64_t *h, const soa_world *w) {
+    const soa_scene_estimator *e = &w->scenario->estimator;
+    const double noise[] = {e->joint_torque_noise, e->acceleration_noise};
+    if (!e->wrench_count) return;
+    add_doubles(h, noise, 2);
+    for (int k = 0; k < e->wrench_count; ++k) {
+        const double size[] = {e->wrenches[k].force, e->wrenches[k].torque};
+        add_text(h, e->wrenches[k].frame);
+        add_doubles(h, size, 2);
+    }
+}
 static void add_loops(uint64_t *h, const soa_world *w) {
     for (int k = 0; k < w->loop_count; ++k) {
         soa_constraint_def c;
@@ -445,6 +468,7 @@ uint64_t soai_fingerprint(const soa_world *w) {
     add_parts(&h, w);
     add_contacts(&h, w);
     add_disturbances(&h, w);
+    add_estimator(&h, w);
     add_loops(&h, w);
     add_springs(&h, w);
     add_integration(&h, &sc->integration);

@@ -1152,6 +1152,12 @@ static soa_status control_by_caller(soa_world *w, soa_report *report) {
 soa_status soai_control(soa_world *w, soa_report *report) {
     soai_controller *c = w->controller;
     soa_status s = soai_sense(w);
+    if (s == SOA_E_SINGULAR && w->scenario->estimator.wrench_count)
+        return soai_report(report, s, -1, 0,
+                           "estimator failed at t = %.9g s: its noise is so small beside the "
+                           "forces assumed that some torques already follow from others; give "
+                           "more joint_torque_noise",
+                           w->state->t);
     if (s)
         return soai_report(report, s, -1, 0, "sensors failed at t = %.9g s: %s", w->state->t,
                            soa_status_text(s));

@@ -109,6 +109,45 @@ static void walk_sensors(soa_world *w, put_fn *put, void *user) {
     }
 }
 
+/* Torques and accelerations of joints as measured, and the wrenches estimated from them, with the
+ * covariances of what is unknown of them. */
+static void walk_estimate(soa_world *w, put_fn *put, void *user) {
+    static const char *const names[6] = {"nx", "ny", "nz", "fx", "fy", "fz"};
+    static const char *const units[3] = {"N^2 m^2", "N^2 m", "N^2"};
+    const double *tau = soai_seen_torques(w), *a = soai_seen_accelerations(w);
+    const soa_scene_estimator *def = &w->scenario->estimator;
+    if (!tau) return;
+    const double unseen = soai_sensors_started(w) ? 0 : NAN;
+    for (int b = 1; b <= w->bodies; ++b) {
+        soa_body_info info;
+        soa_model_body(w->model, b, &info);
+        for (int k = 0; info.type != SOA_FREE && k < info.nv; ++k) {
+            const int linear = is_linear(&info, 1, k), i = info.v_index + k;
+            char name[300];
+            coordinate_name(&info, 1, k, name);
+            put(user, linear ? "N" : "N m", unseen + tau[i], "sensor.torque.%s%s", name, "");
+            put(user, linear ? "m/s^2" : "rad/s^2", unseen + a[i], "sensor.a.%s%s", name, "");
+        }
+    }
+    for (int i = 0; i < def->wrench_count; ++i) {
+        const soa_scene_wrench_prior *prior = &def->wrenches[i];
+        const double *value = soai_seen_estimate(w, i), *covariance = value + 6;
+        for (int r = 0; r < 6; ++r) {
+            if (!((r < 3 ? prior->torque : prior->force) > 0)) continue;
+            put(user, r < 3 ? "N m" : "N", unseen + value[r], "estimate.%s.%s", prior->frame,
+                names[r]);
+            for (int c = r; c < 6; ++c) {
+                char pair[16];
+                if (!((c < 3 ? prior->torque : prior->force) > 0)) continue;
+                snprintf(pair, sizeof pair, "%s_%s", names[r], names[c]);
+                put(user, units[(r >= 3) + (c >= 3)], unseen + covariance[6 * r + c],
+                    "covariance.%s.%s", prior->frame, pair);
+            }
+        }
+    }
+    put(user, "", unseen + soai_seen_chi_square(w), "estimate.%s%s", "chi_square", "");
+}
+
 /* For each shape: where it is touched and the force on it from outside, both in world axes. */
 static void walk_shapes(soa_world *w, put_fn *put, void *user) {
     static const char *const names[6] = {"x", "y", "z", "fx", "fy", "fz"};
@@ -240,6 +279,7 @@ static void walk(soa_world *w, put_fn *put, void *user) {
         put(user, "N", force, "spring.%s.%s", w->springs[i].def->name, "force");
     }
     walk_sensors(w, put, user);
+    walk_estimate(w, put, user);
     if (w->controller) {
         put(user, "", soai_controller_phase(w), "control.%s%s", "phase", "");
         soai_object_figures(w, h);

@@ -12,6 +12,7 @@
  * wrists     wrench of the hand's body on what it touches and on what loops connect it to (other
  *            parts, the world), at each frame that an action moves or holds by, in the frame's
  *            axes
+ * estimator  torques and accelerations of joints, and what is estimated from them
  * inertial   of each floating machine, at its root and in its axes: angular rate, and specific
  *            force as the mean over the last tick, from the change of velocity minus gravity */
 #include "world_internal.h"
@@ -29,6 +30,8 @@ struct soai_sensors {
     const char *wrist_name[WRISTS];
     int *imu_body;
     const char **imu_name;
+    soai_force_estimate *estimate; /* NULL: none */
+    int at_torques, at_accelerations, at_estimates;
 };
 /* Layout in the block: this struct, then the roots' velocities at the previous tick (3 each), then
  * the ring. */
@@ -92,7 +95,7 @@ static soa_status add_wrists(soa_world *w, const soa_action *action, soa_report 
 soa_status soai_sensors_open(soa_world *w, soa_report *report) {
     const soa_scenario *sc = w->scenario;
     const soa_scene_control *def = &sc->control;
-    if (def->phase_count < 1 && !def->external) return SOA_OK;
+    if (def->phase_count < 1 && !def->external && !sc->estimator.wrench_count) return SOA_OK;
     soai_sensors *s = w->sensors = calloc(1, sizeof *s);
     if (!s) return SOA_E_MEMORY;
     const double ticks = def->sensors.delay / w->tick_length;
@@ -134,7 +137,12 @@ soa_status soai_sensors_open(soa_world *w, soa_report *report) {
     s->at_wrists = s->at_solids + SOAI_SEEN_COUNT * w->solid_count;
     s->at_imus = s->at_wrists + 6 * s->wrist_count;
     s->count = s->at_imus + 6 * s->imu_count;
-    return SOA_OK;
+    if (!sc->estimator.wrench_count) return SOA_OK;
+    s->at_torques = s->count;
+    s->at_accelerations = s->at_torques + w->nv;
+    s->at_estimates = s->at_accelerations + w->nv;
+    s->count = s->at_estimates + SOAI_ESTIMATE_NUMBERS * sc->estimator.wrench_count + 1;
+    return soai_force_estimate_open(w, &s->estimate, report);
 }
 size_t soai_sensors_memory(const soa_world *w) {
     _Static_assert(sizeof(memory) == sizeof(double), "arrays follow it, without padding");
@@ -147,6 +155,7 @@ void soai_sensors_close(soa_world *w) {
     if (!w->sensors) return;
     free(w->sensors->imu_body);
     free(w->sensors->imu_name);
+    soai_force_estimate_close(w->sensors->estimate);
     free(w->sensors);
 }
 void soai_sensors_forget(soa_world *w) {
@@ -178,7 +187,13 @@ static double noise(const soa_world *w, double sigma, int index) {
     return sigma * sqrt(-2 * log(u1)) * cos(6.283185307179586 * u2);
 }
 /* First index of each kind of sensor; encoders come before. */
-enum { OF_SOLIDS = 100000000, OF_WRISTS = 200000000, OF_IMUS = 300000000 };
+enum {
+    OF_SOLIDS = 100000000,
+    OF_WRISTS = 200000000,
+    OF_IMUS = 300000000,
+    OF_TORQUES = 400000000,
+    OF_ACCELERATIONS = 500000000
+};
 
 /* --- measuring -------------------------------------------------------------------------------- */
 static soa_status read_encoders(soa_world *w, double *q, double *v) {
@@ -326,6 +341,23 @@ static soa_status read_imu(soa_world *w, int index, double out[6]) {
     return SOA_OK;
 }
 
+/* Torques and accelerations of joints; a floating root has neither sensor. */
+static soa_status read_joints(soa_world *w, double *now) {
+    const soai_sensors *s = w->sensors;
+    const soa_scene_estimator *sigma = &w->scenario->estimator;
+    double *tau = now + s->at_torques, *a = now + s->at_accelerations;
+    const soa_status status = soai_force_measure(w, s->estimate, tau, a);
+    for (int i = 0; i < w->nv; ++i) {
+        if (soai_force_is_root(s->estimate, i)) {
+            tau[i] = a[i] = 0;
+            continue;
+        }
+        tau[i] += noise(w, sigma->joint_torque_noise, OF_TORQUES + i);
+        a[i] += noise(w, sigma->acceleration_noise, OF_ACCELERATIONS + i);
+    }
+    return status;
+}
+
 /* Takes a reading. Kinematics and touches must be those of the state; every tick ends with
  * computing them. */
 soa_status soai_sense(soa_world *w) {
@@ -335,6 +367,7 @@ soa_status soai_sense(soa_world *w) {
     const int size = s->delay + 1;
     double *now = ring(w, m->next);
     soa_status status = s->wrist_count ? soai_loops_feel(w) : SOA_OK;
+    if (!status && s->estimate) status = read_joints(w, now);
     if (!status) status = soa_kinematics(w->model, w->work, w->y, w->y + w->at_v, NULL);
     if (!status) status = read_encoders(w, now, now + s->at_v);
     read_touches(w, now + s->at_solids);
@@ -342,6 +375,9 @@ soa_status soai_sense(soa_world *w) {
         status = read_wrist(w, i, now + s->at_wrists + 6 * i);
     for (int i = 0; !status && i < s->imu_count; ++i)
         status = read_imu(w, i, now + s->at_imus + 6 * i);
+    if (!status && s->estimate)
+        status = soai_force_estimate_take(w, s->estimate, now, now + s->at_v, now + s->at_torques,
+                                          now + s->at_accelerations, now + s->at_estimates);
     if (status) return status;
     for (int k = 0; !m->started && k < size; ++k)
         if (k != m->next) memcpy(ring(w, k), now, (size_t)s->count * sizeof *now);
@@ -379,4 +415,16 @@ int soai_imu_count(const soa_world *w) {
 const double *soai_imu(const soa_world *w, int index, const char **name) {
     *name = w->sensors->imu_name[index];
     return seen(w) + w->sensors->at_imus + 6 * index;
+}
+const double *soai_seen_torques(const soa_world *w) {
+    return w->sensors && w->sensors->estimate ? seen(w) + w->sensors->at_torques : NULL;
+}
+const double *soai_seen_accelerations(const soa_world *w) {
+    return w->sensors && w->sensors->estimate ? seen(w) + w->sensors->at_accelerations : NULL;
+}
+const double *soai_seen_estimate(const soa_world *w, int index) {
+    return seen(w) + w->sensors->at_estimates + SOAI_ESTIMATE_NUMBERS * index;
+}
+double soai_seen_chi_square(const soa_world *w) {
+    return *soai_seen_estimate(w, w->scenario->estimator.wrench_count);
 }

@@ -366,6 +366,26 @@ soa_status soai_feel_wrist(soa_world *w, int frame, soa_frame *at, double wrench
 int soai_wrist_count(const soa_world *w);
 const double *soai_wrist(const soa_world *w, int index, const char **name);
 int soai_imu_count(const soa_world *w);
+/* Joint torques and accelerations as measured, nv each; NULL: no such sensors. */
+const double *soai_seen_torques(const soa_world *w);
+const double *soai_seen_accelerations(const soa_world *w);
+/* Of wrench `index` of the scenario's estimator: SOAI_ESTIMATE_NUMBERS, value and covariance. */
+const double *soai_seen_estimate(const soa_world *w, int index);
+double soai_seen_chi_square(const soa_world *w);
+/* force_estimate.c: sensors of joint torques and accelerations, and the estimate of wrenches from
+ * them */
+typedef struct soai_force_estimate soai_force_estimate;
+enum { SOAI_ESTIMATE_NUMBERS = 42 };
+soa_status soai_force_estimate_open(soa_world *w, soai_force_estimate **made, soa_report *report);
+void soai_force_estimate_close(soai_force_estimate *e);
+/* True joint torques less friction and springs, and accelerations, nv each.  Kinematics are lost. */
+soa_status soai_force_measure(soa_world *w, soai_force_estimate *e, double *tau, double *a);
+/* SOAI_ESTIMATE_NUMBERS for each wrench, then chi-square. */
+soa_status soai_force_estimate_take(const soa_world *w, soai_force_estimate *e, const double *q,
+                                    const double *v, const double *tau, const double *a,
+                                    double *out);
+/* Whether coordinate v is one of a floating root, which has no sensors of its own. */
+bool soai_force_is_root(const soai_force_estimate *e, int v);
 const double *soai_imu(const soa_world *w, int index, const char **name);
 /* controller.c */
 int soai_controller_fits(const soa_world *w);

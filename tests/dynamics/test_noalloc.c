@@ -338,6 +338,53 @@ static void forms(const soa_model *m, soa_work *w, soa_tip_work *t, arrays *x, c
     }
 }
 
+/* Estimates from noisy data, and what a tip can do (soa/forms.h). */
+static void estimator(const soa_model *m, soa_work *w, arrays *x, const double *q) {
+    soa_estimator *e = NULL;
+    const size_t nv = (size_t)soa_model_nv(m), nb = (size_t)soa_model_body_count(m);
+    double *noise = calloc(nv + 1, sizeof *noise), *joints = calloc(6 * nv + 1, sizeof *joints);
+    double *rest = calloc(nv * nv + 1, sizeof *rest), *O = calloc(36 * nb + 1, sizeof *O);
+    double *C = calloc(36 * nb + 1, sizeof *C);
+    soa_observability_result r;
+    const soa_tip tip = {.frame = soa_model_frame_count(m) - 1, .angular = 1, .linear = 1};
+    for (size_t j = 0; j < nv; ++j)
+        noise[j] = 0.1;
+    const soa_status state = soa_kinematics(m, w, q, NULL, NULL); /* some q are refused */
+    QUIET(state, soa_observability(m, w, q, &tip, SOA_AXES_BODY, &r, joints, rest));
+    if (soa_estimator_create(m, &e) == SOA_OK) {
+        static soa_estimate s;
+        soa_estimator_result fit;
+        soa_unknown_wrench u = {.frame = 0, .axes = SOA_AXES_WORLD};
+        soa_frame_info info = {0};
+        while (!info.body)
+            soa_model_frame(m, ++u.frame, &info);
+        for (int k = 0; k < 6; ++k)
+            u.covariance[7 * k] = 1;
+        double value[6], covariance[36];
+        const soa_estimator_input in = {.q = q,
+                                        .v = x->v,
+                                        .tau = x->tau,
+                                        .tau_variance = noise,
+                                        .a_variance = noise,
+                                        .unknowns = &u,
+                                        .unknown_count = 1};
+        QUIET(state, soa_observability_gramians(m, w, q, &tip, O, C));
+        QUIET(state, soa_estimator_update(e, w, &in, &fit));
+        const soa_status known = state == SOA_OK ? SOA_OK : SOA_E_ORDER;
+        QUIET(known, soa_estimator_read(e, 1, &s));
+        QUIET(known, soa_estimator_wrench(e, &u, value, covariance));
+        noise[0] = -1;
+        QUIET(SOA_E_ARGUMENT, soa_estimator_update(e, w, &in, &fit));
+    } else {
+        QUIET(SOA_E_MIMIC, soa_observability_gramians(m, w, q, &tip, O, C));
+    }
+    soa_estimator_free(e);
+    free(noise);
+    free(joints);
+    free(rest);
+    free(O);
+    free(C);
+}
 /* R87's filter, smoother, boundary problem and inertia updates (soa/forms.h). */
 static void estimation(const soa_model *m, soa_work *w, arrays *x, const double *q,
                        soa_status plain, soa_status solving) {
@@ -352,6 +399,7 @@ static void estimation(const soa_model *m, soa_work *w, arrays *x, const double 
         QUIET(SOA_OK, soa_smoother_covariance(m, w, 1, P, P, P));
     }
     QUIET(SOA_E_ARGUMENT, soa_smoother_read(m, w, 0, &s));
+    estimator(m, w, x, q);
     QUIET(
         solving,
         soa_acceleration_parts(

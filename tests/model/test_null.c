@@ -35,6 +35,8 @@ static struct {
     soa_work *work, *rnea_work, *smoother_work, *closed_work;
     soa_batch *batch;
     soa_tip_work *tip_work;
+    soa_estimator *estimator;
+    soa_unknown_wrench unknown;
     soa_constraints *constraints;
     soa_embedding *embedding;
     soa_grasp *grasp;
@@ -182,6 +184,9 @@ static void make_model(void) {
     OK(soa_work_create(f.model, &f.work));
     OK(soa_batch_create(f.model, &f.batch));
     OK(soa_tip_work_create(f.model, &f.tip_work));
+    OK(soa_estimator_create(f.model, &f.estimator));
+    OK(soa_estimator_update(f.estimator, f.work, &(soa_estimator_input){0}, NULL));
+    f.unknown.frame = 1;
     OK(soa_divide_create(f.model, 1, &f.divide));
     OK(soa_kinematics(f.model, f.work, f.numbers, f.numbers, f.numbers));
 }
@@ -360,6 +365,7 @@ static void release(const char *directory) {
     soa_embedding_free(f.embedding);
     soa_constraints_free(f.constraints);
     soa_divide_free(f.divide);
+    soa_estimator_free(f.estimator);
     soa_tip_work_free(f.tip_work);
     soa_batch_free(f.batch);
     soa_work_free(f.work);

@@ -181,7 +181,7 @@ expect "--names --scenarios" 2
 run models --keys
 expect "models --keys" 0
 has "models --keys" out "success       object, relative_to, fingers, from_phase, hold, position_error, attitude_error, force"
-check "models --keys, one line for each section" test "$(wc -l <out)" = 22
+check "models --keys, one line for each section" test "$(wc -l <out)" = 24
 run models --keys --names
 expect "--keys --names" 2
 run sim nosuch
@@ -546,6 +546,35 @@ close_to "compliance of a pendulum" got want 1e-12
 ask "pendulum.urdf --ideal" operational:tip '{}'
 expect "operational space of one joint" 1
 has "operational space of one joint" out "link 'tip' cannot move in all six directions here (reciprocal condition number 0)"
+ask arm7 observability '{}'
+expect "observability of a stretched arm" 0
+has "observability of a stretched arm" out '"observability": {"link7": {"rank": 3, "singular": [2, '
+ask arm7 observability:link3 '{}'
+has "observability of a link" out '"link3": {"rank": 2, '
+ask arm7 aba:link3 '{}'
+expect "aba is not of a link" 2
+ask arm7 estimate,aba '{"tau": [1, 2, 3, 4, 5, 6, 7]}'
+expect "estimate without noise" 0
+has "estimate without noise" out '"chi_square": 0, "degrees": 0}'
+ask arm7 estimate '{"tau_variance": 0.1, "a_variance": [0, 0, 0, 0, 0, 0, null], "unknown": [{"link": "link7", "covariance": [0, 0, 0, 1, 1, 1]}]}'
+expect "estimate with noise" 0
+has "estimate with noise" out '"wrenches": [{"link": "link7", "wrench": ['
+has "estimate with noise" out '"degrees": 6}'
+ask arm7 estimate '{"a_variance": 0}'
+expect "torques and accelerations both exact" 1
+has "torques and accelerations both exact" out "joint 'joint7'): its torque is exact and already follows"
+ask arm7 estimate '{"tau_variance": [1, 2]}'
+has "too few variances" out "tau_variance has 2 numbers, 7 are wanted"
+ask arm7 estimate '{"tau_variance": -1}'
+has "a negative variance" out "tau_variance[0] is negative"
+ask arm7 estimate '{"unknown": [{"link": "link9", "covariance": [1, 1, 1, 1, 1, 1]}]}'
+has "an unknown link" out "unknown[0]: the model has no link 'link9'; did you mean 'link"
+ask arm7 estimate '{"unknown": [{"link": "world", "covariance": [1, 1, 1, 1, 1, 1]}]}'
+expect "a wrench on the world" 1
+ask arm7 estimate '{"unknown": [{"link": "link7"}]}'
+has "no covariance" out "unknown[0]: 'covariance' is missing"
+ask arm7 estimate '{"unknown": [{"link": "link7", "covariance": [1, 1, -1, 1, 1, 1]}]}'
+has "no covariance matrix" out "a covariance must be symmetric and positive semi-definite"
 ask "puma560 --ideal" operational,compliance '{"q": [0.1,0.2,0.3,0.4,0.5,0.6], "v": [1,2,3,4,5,6]}'
 expect "operational space" 0
 has "operational space" out '"lambda": [['

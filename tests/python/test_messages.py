@@ -200,7 +200,8 @@ CALLS: dict[str, Callable[[soa.Model, np.ndarray[Any, Any]], Any]] = {
     "rnea_derivatives": lambda m, q: m.rnea_derivatives(q), "compliance": lambda m, q: m.compliance(q, 1),
     "acceleration_parts": lambda m, q: m.acceleration_parts(q), "nu_force": lambda m, q: m.nu_force(q),
     "nu_rate": lambda m, q: m.nu_rate(q, np.ones(m.nv)), "smoother": lambda m, q: m.smoother(q),
-    "op": lambda m, q: m.op("Mass", q=q),
+    "op": lambda m, q: m.op("Mass", q=q), "estimate": lambda m, q: m.estimate(q),
+    "observability": lambda m, q: m.observability(q, m.body(1).link),
     "operational_space": lambda m, q: m.operational_space(q, None, soa.Task(m.body(1).link, rows=[2]), 1e-3),
     "inverse_kinematics": lambda m, q: m.inverse_kinematics(m.body(1).link, np.eye(4)),
 }

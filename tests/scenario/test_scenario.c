@@ -250,6 +250,13 @@ static void test_constraints(const soa_scenario *s) {
     near(s->springs[0].damping, 5);
     near(s->springs[0].length, 0.3);
 
+    near(s->estimator.joint_torque_noise, 0.05);
+    near(s->estimator.acceleration_noise, 0.2);
+    assert_int_equal(s->estimator.wrench_count, 2);
+    same(s->estimator.wrenches[0].frame, "robot.left_hand");
+    near(s->estimator.wrenches[0].force, 20);
+    near(s->estimator.wrenches[0].torque, 0);
+    near(s->estimator.wrenches[1].torque, 2);
     assert_int_equal(s->disturbance_count, 2);
     same(s->disturbances[0].frame, "satellite");
     near(s->disturbances[0].start, 1);
@@ -615,6 +622,8 @@ static int is_section(const char *path, const char *section) {
                   {"constraints", "=.constraints[]"},
                   {"springs", "=.springs[]"},
                   {"disturbances", "=.disturbances[]"},
+                  {"estimator", "=.estimator"},
+                  {"wrenches", "=.estimator.wrenches[]"},
                   {"control", "=.control"},
                   {"estimate", "=.control.estimate"},
                   {"sensors", "=.control.sensors"},
@@ -677,6 +686,7 @@ static char *chapter_of(const char *docs, const char *section) {
         {"size", "## `shapes`"},           {"shapes", "## `shapes`"},
         {"contacts", "## `contacts`"},     {"constraints", "## `constraints`"},
         {"springs", "## `springs`"},       {"disturbances", "## `disturbances`"},
+        {"estimator", "## `estimator`"},   {"wrenches", "## `estimator`"},
         {"control", "## `control`"},       {"estimate", "## `control`"},
         {"sensors", "## `control`"},       {"phases", "## `control`"},
         {"actions", "## `control`"},       {"next", "## `control`"},

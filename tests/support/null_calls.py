@@ -11,7 +11,7 @@ import sys
 
 # Objects of the library and inputs that must mean something.
 BY_TYPE = {
-    "soa_model": "f.model", "soa_work": "f.work", "soa_batch": "f.batch", "soa_tip_work": "f.tip_work",
+    "soa_model": "f.model", "soa_work": "f.work", "soa_batch": "f.batch", "soa_tip_work": "f.tip_work", "soa_estimator": "f.estimator",
     "soa_constraints": "f.constraints", "soa_embedding": "f.embedding", "soa_grasp": "f.grasp",
     "soa_control": "f.control", "soa_machine": "f.machine", "soa_expr": "f.expr", "soa_plan": "f.plan",
     "soa_scalar_graph": "f.graph", "soa_divide": "f.divide", "soa_linkage_tree": "f.linkage", "soa_journal": "f.journal",
@@ -26,7 +26,7 @@ BY_TYPE = {
     "const soa_path_limits": "&f.path_limits", "soa_profile": "&f.profile", "const soa_supervisor": "&f.supervisor",
     "soa_supervisor_state": "&f.supervisor_state", "const soa_wrench": "&f.wrench", "const soa_task": "&f.task",
     "const soa_operational": "&f.operational", "const soa_embedding_def": "&f.embedding_def",
-    "const soa_tip": "&f.tip", "const soa_ik_target": "&f.ik_target", "const soa_link_def": "f.links",
+    "const soa_unknown_wrench": "&f.unknown", "const soa_tip": "&f.tip", "const soa_ik_target": "&f.ik_target", "const soa_link_def": "f.links",
     "const soa_edge_def": "f.edges", "const soa_linkage_def": "&f.linkage_def", "const soa_joint_def": "&f.joint",
     "const soa_contact_def": "&f.contact_def", "const soa_grasp_options": "&f.grasp_options",
     "soa_constraint_list": "&f.constraint_list", "const soa_signal": "&f.signal",

@@ -52,7 +52,8 @@ static const struct mistake {
      "scenario: unknown key 'zzz'; expected one of name, text, duration, seed, gravity, "
      "assembly_bound, parts, shapes, "
      "contacts, "
-     "constraints, springs, disturbances, control, integration, recording, success, sweep"},
+     "constraints, springs, disturbances, estimator, control, integration, recording, success, "
+     "sweep"},
     {"name: x\n", SOA_E_FORMAT, 1, 1, "scenario: key 'parts' is missing"},
     {"parts:\n", SOA_E_FORMAT, 1, 1, "parts: expected at least one part"},
     {"parts: {}\n", SOA_E_FORMAT, 1, 8, "parts: expected a list, found a map"},

@@ -13,9 +13,9 @@
                      (double)(expected), (double)(tolerance));                           \
     } while (0)
 
-static const char *const scenarios[] = {"kill-arm", "kill-stick", "kill-float", "kill-smooth",
-                                        "resume-laws"};
-enum { SCENARIOS = 5 };
+static const char *const scenarios[] = {"kill-arm",    "kill-stick",  "kill-float",
+                                        "kill-smooth", "resume-laws", "push"};
+enum { SCENARIOS = 6 };
 
 static void open_scenario(const char *name, soa_scenario *scenario) {
     const char *source = getenv("SOA_SOURCE_DIR");

@@ -37,9 +37,9 @@ _soa_list() {
 
 # The same of functions; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.
 _soa_functions() {
-    local tail=${cur##*,} names=(rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id) i
+    local tail=${cur##*,} names=(rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv observability estimate closed assemble closed_id) i
     case $tail in
-    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:*) mapfile -t names < <("$soa" info "$model" --frames 2>/dev/null) ;;
+    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:* | observability:*) mapfile -t names < <("$soa" info "$model" --frames 2>/dev/null) ;;
     closed:*) names=(auto kkt forces null_space) ;;
     closed_id:*) mapfile -t names < <("$soa" info "$model" --joints 2>/dev/null) ;;
     *) tail='' ;;
@@ -65,7 +65,7 @@ _soa() {
     compute) options=(--floating --ideal --no-friction --no-springs --gravity:other --fn:functions --in:file -o:file --out:file) argument=model ;;
     ik) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:link --tolerance:other --steps:other --no-limits) argument=model ;;
     op) options=(--floating --ideal --no-friction --no-springs --gravity:other --in:file --tip:links --dense --explain --derive --as-written --count --emit-c --axes:axes --by-matrix --generic --parts:part --html:file --to:other --jacobian:other) argument=model ;;
-    identity) options=(--json --trials:other --proof --list --seed:other --rules) argument=other ;;
+    identity) options=(--json --trials:other --proof --list --seed:other --all-models --rules) argument=other ;;
     gen) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file --header:file --prefix:other) argument=model ;;
     save) options=(--floating --ideal --no-friction --no-springs --gravity:other -o:file --out:file) argument=model ;;
     models) options=(--names --scenarios --print:scenario --keys) argument=nothing ;;

@@ -25,8 +25,8 @@ function __soa_list
     set -l token (commandline -ct)
     set -l head (string match -r '^.*,' -- $token)
     set -l tail (string replace -r '^.*,' '' -- $token)
-    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv closed assemble closed_id
-    if string match -qr '^(pose|jacobian|jdot_v|compliance|operational):' -- $tail
+    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv observability estimate closed assemble closed_id
+    if string match -qr '^(pose|jacobian|jdot_v|compliance|operational|observability):' -- $tail
         set names (__soa_names --frames)
     else if string match -qr '^(closed):' -- $tail
         set names auto kkt forces null_space
@@ -118,6 +118,7 @@ complete -c soa -n '__fish_seen_subcommand_from identity' -l trials -x -d 'rando
 complete -c soa -n '__fish_seen_subcommand_from identity' -l proof -d 'print the proof, step by step'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l list -d 'the papers\' identities by name; with --proof each is proved, with --trials tried too'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l seed -x -d 'of the random machines and states (default 1)'
+complete -c soa -n '__fish_seen_subcommand_from identity' -l all-models -d 'try shipped models of every family in turn, not only random trees'
 complete -c soa -n '__fish_seen_subcommand_from identity' -l rules -d 'the rules by which soa op --derive rewrites, by name'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l floating -d 'put a free joint named \'root\' under the root link'
 complete -c soa -n '__fish_seen_subcommand_from gen' -l ideal -d 'no friction, springs or rotor inertia; mimic joints independent'
