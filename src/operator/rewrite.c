@@ -168,13 +168,11 @@ static int walk_from(search *s, int i, step_kind most) {
 
 /* From form i to the cheapest form that is one rewriting away, while there is a cheaper one. */
 static void descend(search *s, int i) {
-    for (;;) {
-        const int before = s->count;
-        if (exhausted(s) || s->f[i].expanded) return;
-        expand(s, i);
+    while (!exhausted(s)) {
         int best = i;
-        for (int k = before; k < s->count; ++k)
-            if (cheaper(s->f + k, s->f + best)) best = k;
+        if (!s->f[i].expanded) expand(s, i);
+        for (int k = 0; k < s->count; ++k)
+            if (s->f[k].from == i && cheaper(s->f + k, s->f + best)) best = k;
         if (best == i) return;
         i = best;
     }
@@ -260,15 +258,32 @@ static void shortest(const links *l, int *before, int *queue) {
             }
     }
 }
-/* Shows the way, without the forms that can be left out. */
-static void show_steps(const soai_rules *rules, int both_ways, const steps *way,
-                       soa_derivation_fn *fn, void *user) {
+/* A way without the forms that can be left out; release with short_free. */
+typedef struct short_way {
+    const soa_expr **e;
+    char (*rule)[RULE_ROOM];
+    int count;
+    size_t length; /* of all texts */
+} short_way;
+static void short_free(short_way *w) {
+    free(w->e);
+    free(w->rule);
+    *w = (short_way){0};
+}
+static void keep_step(short_way *out, const soa_expr *e, const char *rule) {
+    out->e[out->count] = e;
+    snprintf(out->rule[out->count++], RULE_ROOM, "%s", rule);
+    out->length += soa_expr_print(e, NULL, 0);
+}
+static int shorten(const soai_rules *rules, int both_ways, const steps *way, short_way *out) {
     const int n = way->count;
     uint64_t *key = soai_zeroed((size_t)n, sizeof *key);
     int *before = soai_zeroed((size_t)n, sizeof *before);
     int *queue = soai_zeroed((size_t)n, sizeof *queue);
     links l = {.key = key, .n = n, .rule = soai_zeroed((size_t)n * (size_t)n, RULE_ROOM)};
-    const int fine = key && before && queue && l.rule;
+    *out = (short_way){.e = soai_zeroed((size_t)n, sizeof *out->e),
+                       .rule = soai_zeroed((size_t)n, RULE_ROOM)};
+    const int fine = key && before && queue && l.rule && out->e && out->rule;
     for (int k = 0; fine && k < n; ++k)
         key[k] = soai_form_key(way->e[k]);
     for (int k = 0; fine && k < n; ++k) {
@@ -281,54 +296,21 @@ static void show_steps(const soai_rules *rules, int both_ways, const steps *way,
         shortest(&l, before, queue);
         for (int k = n - 1; k > 0; k = before[k])
             queue[count++] = k;
-        show(way->e[0], "given", fn, user);
+        keep_step(out, way->e[0], "given");
         for (int from = 0; count > 0; from = queue[count]) {
             --count;
-            show(way->e[queue[count]], l.rule[n * from + queue[count]], fn, user);
+            keep_step(out, way->e[queue[count]], l.rule[n * from + queue[count]]);
         }
     }
     free(key);
     free(before);
     free(queue);
     free(l.rule);
+    return fine;
 }
-
-soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
-                            const soa_expr **better) {
-    if (!expr || !better) return SOA_E_ARGUMENT;
-    const unsigned before = soai_refusals();
-    soai_rules *rules = soai_rules_create(0);
-    search s = {0};
-    const int room = bound > 0 ? bound : MOST_FORMS;
-    if (!rules || !open_search(&s, rules, room, 0, 1)) {
-        soai_rules_free(rules);
-        close_search(&s);
-        return SOA_E_MEMORY;
-    }
-    add(&s, soai_hold(expr), -1, "given");
-    if (s.f[0].nodes <= MOST_SIZE) {
-        const int vectors = walk_from(&s, 0, STEP_LIKE);
-        descend(&s, vectors);
-        descend(&s, walk_from(&s, vectors, STEP_WORDS));
-        descend(&s, 0);
-    }
-    for (int turn = 0; !exhausted(&s) && expand_next(&s, turn % 2); ++turn) {
-    }
-    int best = 0;
-    for (int i = 1; i < s.count; ++i)
-        if (cheaper(s.f + i, s.f + best)) best = i;
-    soa_status status = SOA_OK;
-    steps way = {0};
-    if (fn && !steps_to(&s, best, &way)) status = SOA_E_MEMORY;
-    if (soai_refusals() != before) status = SOA_E_MEMORY;
-    if (!status) {
-        if (fn) show_steps(rules, 0, &way, fn, user);
-        *better = soai_hold(s.f[best].e);
-    }
-    steps_free(&way);
-    close_search(&s);
-    soai_rules_free(rules);
-    return status;
+static void show_way(const short_way *w, soa_derivation_fn *fn, void *user) {
+    for (int k = 0; k < w->count; ++k)
+        show(w->e[k], w->rule[k], fn, user);
 }
 
 /* --- from one form to another ----------------------------------------------------------------- */
@@ -376,18 +358,87 @@ static int search_both(search *a, search *b, int bound, int *i, int *j) {
         if (!more) return meets(a, b, i, j);
     }
 }
-/* First nearby, then by the walks to sums of words, then farther. */
+/* First nearby, then by the walks to sums of words and back to short forms, then farther. */
 static int find_way(search *a, search *b, int *i, int *j) {
-    enum { NEARBY = 300 };
-    if (search_both(a, b, NEARBY < a->room ? NEARBY : a->room, i, j)) return 1;
+    static const int some[] = {300, 1500};
     search *side[2] = {a, b};
     int end[2] = {0, 0};
-    for (int most = STEP_LIKE; most <= STEP_WORDS; ++most) {
+    for (int round = 0; round < 2; ++round) {
+        if (search_both(a, b, some[round] < a->room ? some[round] : a->room, i, j)) return 1;
+        for (int k = 0; k < 2; ++k) {
+            side[k]->oldest = side[k]->count; /* the next search is around this walk */
+            end[k] = walk_from(side[k], end[k], round ? STEP_WORDS : STEP_LIKE);
+        }
+        if (meets(a, b, i, j)) return 1;
         for (int k = 0; k < 2; ++k)
-            end[k] = walk_from(side[k], end[k], (step_kind)most);
+            descend(side[k], end[k]);
         if (meets(a, b, i, j)) return 1;
     }
+    a->oldest = 0;
+    b->oldest = 0;
     return search_both(a, b, a->room, i, j);
+}
+/* The shortest way that is found from one form to another; its forms belong to the searches. */
+static int way_between(search *a, search *b, const soa_expr *from, const soa_expr *to,
+                       short_way *out) {
+    int i = 0, j = 0;
+    steps way = {0};
+    add(a, soai_hold(from), -1, "given");
+    add(b, soai_hold(to), -1, "given");
+    const int found =
+        find_way(a, b, &i, &j) && joined(a, i, b, j, &way) && shorten(a->rules, 1, &way, out);
+    steps_free(&way);
+    return found;
+}
+
+/* --- the two calls ----------------------------------------------------------------------------- */
+/* Shows how to get to the best form: as the search came to it, or as a search between the two
+ * does, whichever is shorter to read. */
+static void show_best(const search *s, int best, soa_derivation_fn *fn, void *user) {
+    search a = {0}, b = {0};
+    steps way = {0};
+    short_way one = {0}, two = {0};
+    const int came = steps_to(s, best, &way) && shorten(s->rules, 0, &way, &one);
+    if (came && one.count > 2 && open_search(&a, s->rules, s->room, 1, 0) &&
+        open_search(&b, s->rules, s->room, 1, 0))
+        way_between(&a, &b, s->f[0].e, s->f[best].e, &two);
+    if (came) show_way(two.count && two.length < one.length ? &two : &one, fn, user);
+    steps_free(&way);
+    short_free(&one);
+    short_free(&two);
+    close_search(&a);
+    close_search(&b);
+}
+soa_status soa_expr_improve(const soa_expr *expr, int bound, soa_derivation_fn *fn, void *user,
+                            const soa_expr **better) {
+    if (!expr || !better) return SOA_E_ARGUMENT;
+    const unsigned before = soai_refusals();
+    soai_rules *rules = soai_rules_create(0);
+    search s = {0};
+    const int room = bound > 0 ? bound : MOST_FORMS;
+    if (!rules || !open_search(&s, rules, room, 0, 1)) {
+        soai_rules_free(rules);
+        close_search(&s);
+        return SOA_E_MEMORY;
+    }
+    add(&s, soai_hold(expr), -1, "given");
+    if (s.f[0].nodes <= MOST_SIZE) {
+        const int vectors = walk_from(&s, 0, STEP_LIKE);
+        descend(&s, vectors);
+        descend(&s, walk_from(&s, vectors, STEP_WORDS));
+        descend(&s, 0);
+    }
+    for (int turn = 0; !exhausted(&s) && expand_next(&s, turn % 2); ++turn) {
+    }
+    int best = 0;
+    for (int i = 1; i < s.count; ++i)
+        if (cheaper(s.f + i, s.f + best)) best = i;
+    if (fn) show_best(&s, best, fn, user);
+    const soa_status status = soai_refusals() != before ? SOA_E_MEMORY : SOA_OK;
+    if (!status) *better = soai_hold(s.f[best].e);
+    close_search(&s);
+    soai_rules_free(rules);
+    return status;
 }
 soa_status soa_expr_derive(const soa_expr *from, const soa_expr *to, int bound,
                            soa_derivation_fn *fn, void *user) {
@@ -396,17 +447,14 @@ soa_status soa_expr_derive(const soa_expr *from, const soa_expr *to, int bound,
     soai_rules *rules = soai_rules_create(1);
     search a = {0}, b = {0};
     const int room = bound > 0 ? bound : 2 * MOST_FORMS;
-    steps way = {0};
-    int i = 0, j = 0;
+    short_way way = {0};
     soa_status status = SOA_E_NO_CONVERGENCE;
-    if (rules && open_search(&a, rules, room, 1, 0) && open_search(&b, rules, room, 1, 0)) {
-        add(&a, soai_hold(from), -1, "given");
-        add(&b, soai_hold(to), -1, "given");
-        if (find_way(&a, &b, &i, &j) && joined(&a, i, &b, j, &way)) status = SOA_OK;
-    }
+    if (rules && open_search(&a, rules, room, 1, 0) && open_search(&b, rules, room, 1, 0) &&
+        way_between(&a, &b, from, to, &way))
+        status = SOA_OK;
     if (soai_refusals() != before) status = SOA_E_MEMORY;
-    if (!status && fn) show_steps(rules, 1, &way, fn, user);
-    steps_free(&way);
+    if (!status && fn) show_way(&way, fn, user);
+    short_free(&way);
     close_search(&a);
     close_search(&b);
     soai_rules_free(rules);
