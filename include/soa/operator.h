@@ -173,8 +173,8 @@ SOA_API soa_status soa_expr_prove(const soa_expr *left, const soa_expr *right,
  * is called for each rule that is used.  Vectors and operators of the caller, g, M, S, B, Jr are
  * constants; f0 is given in the axes of its tip.  SOA_E_ARGUMENT: the expression contains a
  * derivative or a direction already (second derivatives are not supported), or Delta, Sigma,
- * sqrt(D), pinv, or classical accelerations, whose derivatives have no rule; or the space of an
- * identity is open.  Release `derivative`. */
+ * sqrt(D) and other leaves that have no rule; or it has more than 300 nodes; or the space of an
+ * identity is open.  pinv is differentiated at constant rank.  Release `derivative`. */
 SOA_API soa_status soa_expr_differentiate(const soa_expr *expr, soa_derivation_fn *fn, void *user,
                                           const soa_expr **derivative);
 /* The argument of the state. */

@@ -238,7 +238,7 @@ class Expr:
         with _lock:
             status = _c.soa_expr_differentiate(self._pointer, collect, None, byref(made))
             if status == _c.SOA_E_ARGUMENT:
-                raise error(status, f"d({self}): it contains a derivative or a direction; there are no second ones")
+                raise error(status, f"d({self}): there is no rule for it: second derivatives, Delta and the like, 300 operators")
             check(status, None, f"d({self})")
             return Expr._adopt(made), steps
 
@@ -685,6 +685,7 @@ _LATEX = {
     "df0": r"\delta f(0)",
     "Ht": "H_t",
     "Wx": "W_\\times",
+    "Lv": "L_v",
     "Theta": r"\Theta",
     "dH": r"\delta H",
     "dP": r"\delta P",
@@ -1628,6 +1629,8 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
             "q": model.integrate(model.neutral(), rng.uniform(-1, 1, model.nv), 1.0),
             **draw,
             "f0": rng.uniform(-1, 1, 6 * count),
+            **{name: rng.uniform(-1, 1, model.nv) for name in ("dq", "dv", "da", "dtau")},
+            "df0": rng.uniform(-1, 1, 6 * count),
         }
         sides, condition = [], 1.0
         letters: dict[str, Array] = {}

@@ -497,6 +497,10 @@ static int entries_of(soa_machine *m, int leaf, matrix out) {
     case LEAF_TURNING:
     case LEAF_DHINGE: rows_of_change(m, leaf, out); return 1;
     case LEAF_THETA: rows_of_Theta(m, out); return 1;
+    case LEAF_LINEAR:
+        for (int j = 0; j < 6 * k->nb; ++j)
+            AT(out, j, j) = j % 6 >= 3;
+        return 1;
     case LEAF_WRENCH:
         for (int i = 1; i <= k->nb; ++i)
             for (int c = 0; c < 36; ++c)

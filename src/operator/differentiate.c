@@ -72,6 +72,12 @@ static leaf_rule rule_of(int leaf) {
         [LEAF_TIPS] = {RULE_CONSTANT, NULL, NULL},
         [LEAF_BASEACC] = {RULE_CONSTANT, NULL, NULL},
         [LEAF_TURNING] = {RULE_CONSTANT, NULL, NULL},
+        [LEAF_LINEAR] = {RULE_CONSTANT, NULL, NULL},
+        [LEAF_CENTRIPETAL] = {RULE_PLAIN, "(cross(dV) Lv V + cross(V) Lv dV)",
+                              "wxv = cross(V) Lv V"},
+        [LEAF_CLASSICACC] = {RULE_DEFINITION, "a + Inc wxv", by_definition},
+        [LEAF_CLASSICFORCE] = {RULE_DEFINITION, "b - M wxv", by_definition},
+        [LEAF_CLASSICALPHA] = {RULE_DEFINITION, "alpha + wxv", by_definition},
         [LEAF_PPLUS] = {RULE_DEFINITION, "P - G H P", by_definition},
         [LEAF_THETA] = {RULE_DIRECTION, NULL, NULL},
         [LEAF_DHINGE] = {RULE_DIRECTION, NULL, NULL},
@@ -90,6 +96,23 @@ static leaf_rule rule_of(int leaf) {
 static const soa_expr *from_text(const char *text) {
     const soa_expr *e = NULL;
     return soa_expr_parse(text, NULL, 0, &e, NULL, 0) == SOA_OK ? e : NULL;
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+/* Nodes of an expression that is differentiated: its derivative may have the square of that. The
+ * papers' algorithms have at most 60. */
+enum { MOST_NODES = 300 };
+/* Nodes to the right of inv(Mass) that innovations() may write twice. */
+enum { MOST_TWICE = 600 };
+/* Nodes of e as a tree, at most `most`. */
+static int nodes_of(const soa_expr *e, int most) {
+    int n = 1;
+    for (int i = 0; i < e->count && n < most; ++i)
+        n += nodes_of(e->arg[i], most - n);
+    return n;
+}
+int soai_too_large(const soa_expr *e) {
+    return nodes_of(e, MOST_NODES + 1) > MOST_NODES;
 }
 
 /* --- degree in the direction ------------------------------------------------------------------ */
@@ -117,7 +140,6 @@ int soai_is_derivative(const soa_expr *e) {
 }
 /* The name of what cannot be differentiated; NULL: everything can. */
 const char *soai_undifferentiable(const soa_expr *e) {
-    if (e->kind == EXPR_PSEUDO) return "pinv";
     if (e->kind == EXPR_LEAF) {
         const rule_kind kind = rule_of(e->leaf).kind;
         return kind == RULE_UNKNOWN || kind == RULE_DIRECTION ? soai_leaves[e->leaf].name : NULL;
@@ -296,6 +318,35 @@ static pair prepend_inverse(differentiation *d, const soa_expr *e, int turned, p
     soa_expr_free(product.y);
     return (pair){u, before_change(a, added(right.dy, scaled(-1, product.dy)))};
 }
+/* The derivative of X y (or X' y), y constant; takes y. */
+static const soa_expr *change_times(differentiation *d, const soa_expr *x, int turned,
+                                    const soa_expr *y) {
+    const pair constant = {y, NULL};
+    const pair product = prepend(d, x, turned, constant);
+    soa_expr_free(product.y);
+    return product.dy;
+}
+/* u = P y, P = pinv(X) of constant rank (Golub and Pereyra):
+ *   du = P (dy - dX u + P' dX' (y - X u)) + (I - P X) dX' P' u */
+static pair prepend_pseudo(differentiation *d, const soa_expr *e, int turned, pair right) {
+    const soa_expr *x = turned_if(turned, soai_hold(e->arg[0]));
+    const soa_expr *p = turned_if(turned, soai_hold(e)), *adjoint = turned_if(1, soai_hold(p));
+    const soa_expr *y = right.y ? soai_hold(right.y) : soai_leaf_new(LEAF_ID, x->to);
+    const soa_expr *u = before(soai_hold(p), right.y);
+    const soa_expr *moved = scaled(-1, change_times(d, e->arg[0], turned, soai_hold(u)));
+    const soa_expr *left = added(y, scaled(-1, before(soai_hold(x), soai_hold(u))));
+    const soa_expr *missed = change_times(d, e->arg[0], !turned, left);
+    const soa_expr *inner = missed ? before(soai_hold(adjoint), missed) : NULL;
+    const soa_expr *range = change_times(d, e->arg[0], !turned, before(adjoint, soai_hold(u)));
+    const soa_expr *out = range ? before(soai_hold(x), soai_hold(range)) : NULL;
+    if (d->fn && moved)
+        d->fn(d->user, "constant rank",
+              "d(pinv(X)) = -pinv(X) d(X) pinv(X) + pinv(X) pinv(X)' d(X)' (I - X pinv(X)) + "
+              "(I - pinv(X) X) d(X)' pinv(X)' pinv(X)");
+    const soa_expr *near = added(added(right.dy, moved), added(inner, scaled(-1, out)));
+    soa_expr_free(x);
+    return (pair){u, added(before_change(p, near), range)};
+}
 /* e y, or e' y, and the derivative. */
 static pair prepend(differentiation *d, const soa_expr *e, int turned, pair right) {
     switch (e->kind) {
@@ -311,6 +362,7 @@ static pair prepend(differentiation *d, const soa_expr *e, int turned, pair righ
         return right;
     case EXPR_SUM: return prepend_sum(d, e, turned, right);
     case EXPR_INVERSE: return prepend_inverse(d, e, turned, right);
+    case EXPR_PSEUDO: return prepend_pseudo(d, e, turned, right);
     default: { /* cross and bar are linear */
         const soa_expr *inner = derivative_of(d, e->arg[0], 0);
         const soa_expr *da = inner ? soai_unary(e->kind, 1, inner) : NULL;
@@ -497,7 +549,8 @@ static const soa_expr *innovated(const soa_expr *e) {
     for (int i = count - 2; args && e->kind == EXPR_PRODUCT && i >= 0; --i) {
         if (args[i]->kind != EXPR_INVERSE || !is_leaf(args[i]->arg[0], LEAF_MASS)) continue;
         const soa_expr *rest = product_of(args + i + 1, count - i - 1);
-        const soa_expr *form = rest ? innovations(rest) : NULL;
+        const int small = rest && nodes_of(rest, MOST_TWICE) < MOST_TWICE;
+        const soa_expr *form = small ? innovations(rest) : NULL;
         soa_expr_free(rest);
         if (!form) continue;
         int first = i;
@@ -535,7 +588,8 @@ static void show(soa_derivation_fn *fn, void *user, const char *rule, const soa_
 }
 soa_status soa_expr_differentiate(const soa_expr *expr, soa_derivation_fn *fn, void *user,
                                   const soa_expr **derivative) {
-    if (!expr || !derivative || expr->from == ANY || expr->to == ANY || soai_undifferentiable(expr))
+    if (!expr || !derivative || expr->from == ANY || expr->to == ANY ||
+        soai_undifferentiable(expr) || soai_too_large(expr))
         return SOA_E_ARGUMENT;
     const unsigned refused = soai_refusals();
     differentiation d = {.fn = fn, .user = user};

@@ -180,7 +180,8 @@ int soai_self_adjoint(int leaf) {
            leaf == LEAF_RIGID || leaf == LEAF_COMPOSITE || leaf == LEAF_ROTOR ||
            leaf == LEAF_MASS || leaf == LEAF_COSTATE || leaf == LEAF_PPLUS ||
            leaf == LEAF_SMOOTHED || leaf == LEAF_AT || leaf == LEAF_DART ||
-           leaf == LEAF_DCOMPOSITE || leaf == LEAF_DDIAG || leaf == LEAF_OBJECT;
+           leaf == LEAF_DCOMPOSITE || leaf == LEAF_DDIAG || leaf == LEAF_LINEAR ||
+           leaf == LEAF_OBJECT;
 }
 /* The leaf that is the inverse of a leaf, or -1. */
 static int inverse_leaf(int leaf) {

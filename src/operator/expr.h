@@ -93,6 +93,8 @@ enum { ANY = SOA_SPACE_COUNT };
     X(DTIPFORCE, "df0", SOA_SPACE_ONE, SOA_SPACE_TIP, SOA_MEMORYLESS, NULL, "its change of f0")    \
     X(TURNING, "Ht", SOA_SPACE_LINK, SOA_SPACE_JOINT, SOA_MEMORYLESS, NULL,                        \
       "rows of H about which its others turn (universal, planar joints)")                          \
+    X(LINEAR, "Lv", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                          \
+      "[0; v] of [omega; v]: linear part of link vectors")                                         \
     X(WRENCH, "Wx", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                          \
       "change of external wrenches given in world axes when links turn")                           \
     X(THETA, "Theta", SOA_SPACE_LINK, SOA_SPACE_LINK, SOA_MEMORYLESS, NULL,                        \
@@ -224,6 +226,8 @@ const soa_expr *soai_without_turning(const soa_expr *e);
  * that name a direction, or a derivative itself? */
 const char *soai_undifferentiable(const soa_expr *e);
 int soai_is_direction(const char *name);
+/* Has e too many nodes to be differentiated? */
+int soai_too_large(const soa_expr *e);
 /* 1: linear in the direction dq, dthd, ...; 0 times anything is too. */
 int soai_is_derivative(const soa_expr *e);
 /* 1 for a primitive leaf that equals its adjoint. */

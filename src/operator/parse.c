@@ -287,6 +287,8 @@ static const soa_expr *derivative(parser *p, const char *start, const soa_expr *
     const soa_status s = soa_expr_differentiate(settled, NULL, NULL, &made);
     char text[160] = "the space of I is not fixed by anything beside it";
     const char *what = settled ? soai_undifferentiable(settled) : NULL;
+    if (settled && soai_too_large(settled))
+        snprintf(text, sizeof text, "this has too many operators to be differentiated");
     if (what)
         snprintf(text, sizeof text, "'%s' cannot be differentiated: %s", what,
                  soai_is_direction(what)

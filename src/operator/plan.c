@@ -192,7 +192,8 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
                                              [LEAF_ROTOR] = {OP_JR, OP_JR},
                                              [LEAF_TIPS] = {OP_B, OP_B_T},
                                              [LEAF_INJECT] = {OP_E, OP_E_T},
-                                             [LEAF_TURNING] = {OP_HT, OP_HT_T}};
+                                             [LEAF_TURNING] = {OP_HT, OP_HT_T},
+                                             [LEAF_LINEAR] = {OP_LINEAR, OP_LINEAR}};
     if (e->leaf == LEAF_ID) return x;
     if (e->leaf >= LEAF_MATRIX || soai_is_closure(e->leaf) || e->leaf == LEAF_COSTATE ||
         e->leaf == LEAF_ROOT || e->leaf == LEAF_ROOTINV || e->leaf == LEAF_WRENCH ||
@@ -812,7 +813,8 @@ static const char *const factors[] = {[OP_PHI] = "phi",
                                       [OP_CROSS] = "x",
                                       [OP_CROSS_FORCE] = "x*",
                                       [OP_HT] = "Ht",
-                                      [OP_HT_T] = "Ht'"};
+                                      [OP_HT_T] = "Ht'",
+                                      [OP_LINEAR] = "Lv"};
 /* The line of one value: left and right of the equals sign. */
 static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     const builder *b = p->values;

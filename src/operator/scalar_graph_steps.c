@@ -746,7 +746,7 @@ static int values_begin(soa_scalar_graph *g, const soa_plan *plan, int column, v
         const size_t n = soai_slot_size(g->m, from->space);
         x->slot[v] = soai_zeroed(n + 1, sizeof **x->slot);
         if (!x->slot[v]) return 0;
-        if (x->wanted[v] && from->code >= OP_CROSS && from->code <= OP_HT_T) return 0;
+        if (x->wanted[v] && from->code >= OP_CROSS && from->code <= OP_LINEAR) return 0;
         if (from->code != OP_INPUT) continue;
         if (!from->leaf && column >= 0)
             x->slot[v][soai_slot_start(from->space) + (size_t)column] = constant(1);

@@ -40,6 +40,7 @@
     X(OP_CROSS_FORCE, LINK, LINK, 0)                                               \
     X(OP_HT, LINK, JOINT, 0)                                                       \
     X(OP_HT_T, JOINT, LINK, 0)                                                     \
+    X(OP_LINEAR, LINK, LINK, 0)                                                    \
     X(OP_CHANGE_P, JOINT, LINK, 1)                                                 \
     X(OP_CHANGE_MC, JOINT, LINK, 1)                                                \
     X(OP_BC, CONSTRAINT, LINK, 0)                                                  \

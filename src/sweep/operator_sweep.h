@@ -251,6 +251,12 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
             for (int c = 0; c < nv; ++c)
                 if (exec_turns(b, c)) v6_add_scaled(xj[c], w->H + 6 * (b->iv + c), y);
             break;
+        case OP_LINEAR:
+            for (int j = 0; j < 3; ++j) {
+                y[j] = REAL(0);
+                y[3 + j] = x[3 + j];
+            }
+            break;
         case OP_CHANGE_P: step_change_P(k, w, b, i, op->a, op->out); break;
         case OP_CHANGE_MC: step_change_Mc(k, w, b, i, op->a, op->b, op->out); break;
         case OP_BC: exec_rows_in(at, tips, y); break;

@@ -206,6 +206,12 @@ static cmat entries_of(const complex_state *s, const char *name) {
     const int n = 6 * k->nb;
     cmat m = {0};
     if (!strcmp(name, "H")) return hinges_of(s);
+    if (!strcmp(name, "Lv")) {
+        m = cmat_new(n, n);
+        for (int j = 0; j < n; ++j)
+            CAT(m, j, j) = j % 6 >= 3;
+        return m;
+    }
     if (!strcmp(name, "Ht")) { /* the last column of universal and planar joints */
         m = hinges_of(s);
         for (int i = 1; i <= k->nb; ++i)
@@ -341,7 +347,8 @@ static cmat complex_leaf(const complex_state *s, const soa_expr *e, const soa_ex
         const char *name, *text;
     } made[] = {{"phi", "inv(I - S Delta_phi)"},
                 {"psi", "inv(I - S Delta_phi (I - G H))"},
-                {"G", "P H' inv(D)"}};
+                {"G", "P H' inv(D)"},
+                {"wxv", "cross(phi' H' thd) Lv phi' H' thd"}};
     const char *name = info->name;
     const int nv = s->view.nv;
     if (!strcmp(name, "I")) {
@@ -391,6 +398,11 @@ static cmat complex_value(const complex_state *s, const soa_expr *e) {
     case SOA_EXPR_SCALE: return cmat_add(info.factor, m, 0, cmat_copy(m));
     case SOA_EXPR_ADJOINT: return cmat_turn(m);
     case SOA_EXPR_INVERSE: return cmat_invert(m);
+    case SOA_EXPR_PSEUDOINVERSE: { /* of full rank */
+        cmat t = cmat_turn(cmat_copy(m));
+        if (m.rows <= m.columns) return cmat_mul(t, cmat_invert(cmat_mul(m, cmat_copy(t))));
+        return cmat_mul(cmat_invert(cmat_mul(cmat_copy(t), m)), t);
+    }
     case SOA_EXPR_CROSS:
     case SOA_EXPR_BAR: {
         cmat all = cmat_new(m.rows, m.rows);

@@ -91,23 +91,29 @@ static void form_sides(soa_machine *m, const soa_model *model, int seed, const s
                  rows = (size_t)soa_machine_space_size(m, soa_expr_codomain(left)),
                  columns = (size_t)soa_machine_space_size(m, soa_expr_domain(left)),
                  n = rows * columns;
-    double *room = calloc(nq + 3 * nv + 2 * n + 1, sizeof *room), f[12];
+    double *room = calloc(nq + 7 * nv + 2 * n + 1, sizeof *room), f[24];
     if (!room) {
         t->status = SOA_E_MEMORY;
         return;
     }
-    double *q = room, *v = q + nq, *a = v + nv, *tau = a + nv, *side[2] = {tau + nv, tau + nv + n};
+    double *q = room, *v = q + nq, *a = v + nv, *tau = a + nv, *side[2] = {tau + nv, tau + nv + n},
+           *direction = tau + nv + 2 * n;
     state = 88172645463325252ull + (unsigned long long)seed * 7919;
     for (size_t i = 0; i < nv; ++i) {
         a[i] = random_number();
         v[i] = random_number();
         tau[i] = random_number();
     }
-    for (int i = 0; i < 12; ++i)
+    for (size_t i = 0; i < 4 * nv; ++i)
+        direction[i] = random_number();
+    for (int i = 0; i < 24; ++i)
         f[i] = random_number();
     soa_q_neutral(model, q);
     soa_q_integrate(model, q, a, 1, q);
     soa_status s = soa_machine_set_state(m, q, v, a, tau, f, NULL, 0);
+    if (s == SOA_OK)
+        s = soa_machine_set_direction(m, direction, direction + nv, direction + 2 * nv,
+                                      direction + 3 * nv, f + 12);
     if (s == SOA_OK) s = set_letters(m, left);
     if (s == SOA_OK) s = set_letters(m, right);
     t->condition = 1;
