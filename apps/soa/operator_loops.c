@@ -17,8 +17,8 @@ bool app_names_loops(const char *text) {
     }
     return false;
 }
-soa_status app_loops_open(app_loops *loops, const soa_model *model,
-                          const soa_constraint_list *list, soa_machine *machine) {
+soa_status app_loops_open(app_loops *loops, const soa_model *model, const soa_constraint_list *list,
+                          soa_machine *machine) {
     soa_status s = soa_constraints_from_list(list, model, false, &loops->constraints, NULL);
     if (!s) s = soa_work_create(model, &loops->work);
     return s ? s : app_loops_set(loops, machine, NULL, NULL);
@@ -30,8 +30,8 @@ soa_status app_loops_set(app_loops *loops, soa_machine *machine, const double *q
     if (!neutral) return SOA_E_MEMORY;
     soa_q_neutral(model, neutral);
     const soa_input in = {.q = q ? q : neutral, .v = v};
-    const soa_status s = soa_constraints_close_machine(loops->constraints, loops->work, &in,
-                                                       machine);
+    const soa_status s =
+        soa_constraints_close_machine(loops->constraints, loops->work, &in, machine);
     free(neutral);
     return s;
 }

@@ -12,8 +12,8 @@ typedef struct app_loops {
 /* Whether a text names such a leaf. */
 bool app_names_loops(const char *expression);
 /* Takes the constraints of the model, and gives the machine their numbers at the neutral q. */
-soa_status app_loops_open(app_loops *loops, const soa_model *model,
-                          const soa_constraint_list *list, soa_machine *machine);
+soa_status app_loops_open(app_loops *loops, const soa_model *model, const soa_constraint_list *list,
+                          soa_machine *machine);
 /* The numbers at q, v (NULL: neutral, zero); nothing if there are none. */
 soa_status app_loops_set(app_loops *loops, soa_machine *machine, const double *q, const double *v);
 void app_loops_free(app_loops *loops);

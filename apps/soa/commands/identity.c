@@ -84,6 +84,41 @@ static soa_status set_letters(soa_machine *m, const soa_expr *e) {
     return s;
 }
 
+/* Random rows of constraints, a held object and primary coordinates: numbers for the leaves of closed
+ * chains, which no machine has by itself. */
+static soa_status set_closure(soa_machine *m, const soa_model *model, int seed) {
+    enum { ROWS = 3, TERMS = 6, LINK = 6 };
+    const size_t nv = (size_t)soa_model_nv(model),
+                 tips = (size_t)soa_machine_space_size(m, SOA_SPACE_TIP);
+    const int frames = soa_model_frame_count(model);
+    soa_row_wrench term[TERMS];
+    double M[LINK * LINK] = {0}, bias[LINK], gamma[ROWS];
+    double *x = calloc((nv + tips) * LINK + 1, sizeof *x);
+    if (!x) return SOA_E_MEMORY;
+    state = 2862933555777941757ull + (unsigned long long)seed * 104729;
+    for (int i = 0; i < TERMS; ++i) {
+        term[i].row = i % ROWS;
+        term[i].frame = (int)((random_number() + 1) / 2 * (frames - 1));
+        for (int j = 0; j < LINK; ++j)
+            term[i].wrench[j] = random_number();
+    }
+    for (int i = 0; i < ROWS; ++i)
+        gamma[i] = random_number();
+    for (int r = 0; r < LINK; ++r) {
+        bias[r] = random_number();
+        for (int c = 0; c < r; ++c)
+            M[LINK * r + c] = M[LINK * c + r] = 0.3 * random_number();
+        M[LINK * r + r] = 3;
+    }
+    for (size_t i = 0; i < (nv + tips) * LINK; ++i)
+        x[i] = random_number();
+    soa_status s = soa_machine_set_constraints(m, ROWS, term, TERMS, x, gamma);
+    if (s == SOA_OK) s = soa_machine_set_objects(m, 1, x, M, bias, x + tips, gamma);
+    if (s == SOA_OK) s = soa_machine_set_primary(m, nv > 1 ? 2 : (int)nv, x + 1, x);
+    free(x);
+    return s;
+}
+
 /* Forms both sides at a random state of a machine with these tips. */
 static void form_sides(soa_machine *m, const soa_model *model, int seed, const soa_expr *left,
                        const soa_expr *right, trial *t) {
@@ -161,7 +196,8 @@ static trial try_machine(const char *name, int seed, const soa_expr *left, const
     for (int count = one.frame == two.frame ? 1 : 2;
          count > 0 && !t.done && t.status != SOA_E_MEMORY; --count) {
         soa_machine *m = NULL;
-        const soa_status made = soa_machine_create(model, tips, count, &m, &report);
+        soa_status made = soa_machine_create(model, tips, count, &m, &report);
+        if (made == SOA_OK) made = set_closure(m, model, seed);
         t.status = made;
         if (made == SOA_OK)
             form_sides(m, model, seed, left, right, &t);

@@ -203,8 +203,7 @@ static soa_space space_named(const json_t *name) {
  * a block for each body ("blocks": true). */
 static int read_var_kind(op *o, const char *name, const json_t *entry, soa_variable *var) {
     const json_t *from = json_object_get(entry, "from"), *blocks = json_object_get(entry, "blocks");
-    static const char *const spaces =
-        "joint, link, edge, tip, base, constraint, object, primary";
+    static const char *const spaces = "joint, link, edge, tip, base, constraint, object, primary";
     var->space = space_named(json_object_get(entry, "space"));
     if (var->space == SOA_SPACE_COUNT)
         return say(o, "vars.%.40s: its space is one of %s", name, spaces);
@@ -792,34 +791,40 @@ const app_command app_op = {
     .least = 2,
     .most = 2,
     .summary = "Runs an operator expression as O(n) sweeps",
-    .text = "Operators   H phi psi phit psit Phi Psi M Mc P D G K L S E_phi E_psi Delta_phi "
-            "Delta_psi B J E Mass Inc I\n"
-            "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + "
-            "- and numbers as usual\n"
-            "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and "
-            "the state's own vars\n"
-            "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID "
-            "due_to_torque due_to_force\n"
-            "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
-            "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per "
-            "tip) and\n"
-            "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", "
-            "\"value\": [...]}}; with\n"
-            "            \"from\": \"tip\"|\"base\" an operator between these two, row by row\n"
-            "Derivatives  d(EXPRESSION) in the direction that the state gives as dq dv da dtau df0 "
-            "(dq in the tangent\n"
-            "            space); --jacobian q prints the matrix instead; --derive the rules\n"
-            "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular "
-            "part first, each in its\n"
-            "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of "
-            "the base (in a and alpha), "
-            "so\n"
-            "FD2, FD2_tip, FD3_link and alpha are accelerations less gravity: at rest they show it "
-            "upward.  A model's "
-            "loops\n"
-            "are left out: the operators are those of its spanning tree.  docs/operators.md is a "
-            "tour.\n"
-            "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
+    .text =
+        "Operators   H phi psi phit psit Phi Psi M Mc P D G K L S E_phi E_psi Delta_phi "
+        "Delta_psi B J E Mass Inc I\n"
+        "            Delta Sigma Pplus sqrt(D) phi(i, j) psi(i, j) at(i) 0 pinv(...); closed "
+        "chains: "
+        "Bc Rc Gc gammac\n"
+        "            (Greek letters are understood); ' is the adjoint, inv(...) the inverse, + "
+        "- and numbers as usual\n"
+        "Vectors     T tau, thd v, thdd a, f0, a b V alpha (from the state), g (gravity), and "
+        "the state's own vars\n"
+        "Algorithms  by name instead of an expression: FD1 FD2 FD2_tip FD3 FD3_link FD4 ID "
+        "due_to_torque due_to_force\n"
+        "            due_to_acceleration due_to_tip innovations filter compliance task_force\n"
+        "Input lines are states as for soa compute (q v a tau fext), with f0 (6 numbers per "
+        "tip) and\n"
+        "  vars      {\"x\": {\"space\": \"joint\"|\"link\"|\"edge\"|\"tip\"|\"base\", "
+        "\"value\": [...]}}; with\n"
+        "            \"from\": a space, an operator from there, row by row; \"blocks\": true, one "
+        "block for each body\n"
+        "Derivatives  d(EXPRESSION) in the direction that the state gives as dq dv da dtau df0 "
+        "(dq in the tangent\n"
+        "            space); --jacobian q prints the matrix instead; --derive the rules\n"
+        "Output lines are {\"result\": [...]}: joints in the order of soa info, links angular "
+        "part first, each in its\n"
+        "own frame.  Friction and springs are not part of T.  Gravity is an acceleration of "
+        "the base (in a and alpha), "
+        "so\n"
+        "FD2, FD2_tip, FD3_link and alpha are accelerations less gravity: at rest they show it "
+        "upward.  A model's "
+        "loops\n"
+        "are left out unless the expression names Bc, Rc, Gc or gammac: the operators are those "
+        "of its spanning tree.\n"
+        "docs/operators.md is a tour.\n"
+        "Exit status: 0 all answered, 1 some lines bad, 2 usage, model or expression.\n",
     .options = options,
     .examples = "  echo '{}' | soa op arm7 \"inv(Mass) T\"\n"
                 "  echo '{\"q\": [0,0.5,0,-1,0,0.3,0]}' | soa op arm7 --ideal \\\n"
