@@ -11,7 +11,10 @@
  * message, room: on failure a text for people is written to message, at most `room` bytes; NULL
  * with room 0: not wanted.  It is empty on success, and if the status says everything.
  * Machines: trees and forests with any joints, fixed or floating.  Reflected rotor inertia is part
- * of D and Mass.  Exact rotors and mimic joints are refused (open the model with `ideal`). */
+ * of D and Mass.  With mimic joints, joint space is that of the tree with all its joints free:
+ * states are the caller's, primary space too, and Eq is the map Gamma between them, so that
+ * Eq' Mass Eq is the mass matrix of soa_crba.  Exact rotors are refused (open the model with
+ * `ideal`). */
 #ifndef SOA_OPERATOR_H
 #define SOA_OPERATOR_H
 
@@ -197,7 +200,7 @@ SOA_API soa_status soa_expr_jacobian(const soa_expr *expr, soa_direction with,
 typedef struct soa_machine soa_machine; /* a model, the frames of its tips, a state */
 /* Starts at the neutral q with everything else zero.  tips NULL with 0: none.  The model must
  * outlive the machine.  One thread at a time uses it and its plans.  Allocates.  SOA_E_NAME: a tip
- * is not a frame, or does not move.  SOA_E_JOINT, SOA_E_MIMIC: an exact rotor, a mimic joint. */
+ * is not a frame, or does not move.  SOA_E_JOINT: an exact rotor. */
 SOA_API soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count,
                                       soa_machine **machine, soa_report *report);
 SOA_API void soa_machine_free(soa_machine *machine);

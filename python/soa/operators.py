@@ -1008,7 +1008,7 @@ class Machine:
         >>> q, v = machine.close(loops, q)
         >>> free = "inv(Mass) (T - H phi (M phi' a + b))"
         >>> a = machine.evaluate(f"{free} - inv(Mass) Gc' pinv(Gc inv(Mass) Gc') (Gc {free} + gammac)", q=q, v=v)
-        >>> bool(np.allclose(a, loops.fd(q, v, None).vdot))
+        >>> bool(np.allclose(a, loops.fd(q, v, None).qdd))
         True
         """
         from .embedding import Embedding

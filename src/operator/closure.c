@@ -45,7 +45,8 @@ soa_status soa_machine_set_constraints(soa_machine *m, int rows, const soa_row_w
                                        int wrench_count, const double *joint_rows,
                                        const double *gamma) {
     if (!m || rows < 0 || wrench_count < 0 || (wrench_count && !wrenches)) return SOA_E_ARGUMENT;
-    const size_t nb = (size_t)m->model->nb, nv = (size_t)m->model->nv, r = (size_t)rows;
+    const size_t nb = (size_t)m->model->nb, nv = (size_t)m->model->nv, r = (size_t)rows,
+                 tv = (size_t)m->model->tv;
     for (int i = 0; i < wrench_count; ++i) {
         const soa_row_wrench *t = wrenches + i;
         if (t->row < 0 || t->row >= rows || t->frame < 0 || t->frame >= m->model->frames)
@@ -61,15 +62,17 @@ soa_status soa_machine_set_constraints(soa_machine *m, int rows, const soa_row_w
     double *wrench = soai_zeroed(6 * (size_t)wrench_count + 1, sizeof *wrench);
     const size_t old = (size_t)m->size[SOA_SPACE_CONSTRAINT];
     if (!first || !row || !wrench || !keep(&m->closure[CLOSURE_GAMMA], old, r, gamma) ||
-        !keep(&m->closure[CLOSURE_GEARS], old * nv, r * nv, NULL)) {
+        !keep(&m->closure[CLOSURE_GEARS], old * tv, r * tv, NULL)) {
         free(first);
         free(row);
         free(wrench);
         return SOA_E_MEMORY;
     }
-    for (size_t i = 0; joint_rows && i < r; ++i) /* nv x rows */
-        for (size_t j = 0; j < nv; ++j)
-            m->closure[CLOSURE_GEARS][r * j + i] = joint_rows[nv * i + j];
+    for (size_t i = 0; joint_rows && i < r; ++i) { /* tv x rows */
+        soai_torque_to_tree(m, joint_rows + nv * i, m->work->ta);
+        for (size_t j = 0; j < tv; ++j)
+            m->closure[CLOSURE_GEARS][r * j + i] = m->work->ta[j];
+    }
     m->geared = joint_rows != NULL;
     double at[6];
     for (int i = 0; i < wrench_count; ++i) /* first[b + 2]: how many body b has */
@@ -121,13 +124,25 @@ soa_status soa_machine_set_objects(soa_machine *m, int objects, const double *A,
 
 soa_status soa_machine_set_primary(soa_machine *m, int count, const double *E, const double *rest) {
     if (!m || count < 0 || count > m->model->nv || (count && !E)) return SOA_E_ARGUMENT;
-    const size_t nv = (size_t)m->model->nv, n = (size_t)count,
+    const size_t nv = (size_t)m->model->nv, n = (size_t)count, tv = (size_t)m->model->tv,
                  old = (size_t)m->size[SOA_SPACE_PRIMARY];
     if (!soai_all_finite(E, nv * n) || (rest && !soai_all_finite(rest, nv)))
         return SOA_E_NOT_FINITE;
-    if (!keep(&m->closure[CLOSURE_EMBED], old * nv, n * nv, E) ||
-        !keep(&m->closure[CLOSURE_REST], nv, nv, rest))
+    double *column = soai_zeroed(nv + tv + 1, sizeof *column), *tree = column + nv;
+    if (!column || !keep(&m->closure[CLOSURE_EMBED], old * tv, n * tv, NULL) ||
+        !keep(&m->closure[CLOSURE_REST], tv, tv, NULL)) {
+        free(column);
         return SOA_E_MEMORY;
+    }
+    for (size_t c = 0; c < n; ++c) { /* with mimic joints Gamma E */
+        for (size_t j = 0; j < nv; ++j)
+            column[j] = E[n * j + c];
+        soai_to_tree(m, column, tree);
+        for (size_t j = 0; j < tv; ++j)
+            m->closure[CLOSURE_EMBED][n * j + c] = tree[j];
+    }
+    soai_to_tree(m, rest, m->closure[CLOSURE_REST]);
+    free(column);
     resize(m, SOA_SPACE_PRIMARY, count);
     return SOA_OK;
 }

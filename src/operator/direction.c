@@ -14,7 +14,7 @@ void soai_direction_free(soa_machine *m) {
     free(m->dMc);
 }
 int soai_direction_create(soa_machine *m) {
-    const size_t nv = (size_t)m->model->nv + 1;
+    const size_t nv = (size_t)m->model->tv + 1;
     const size_t blocks = 36 * ((size_t)m->model->nb + 1);
     m->dq = soai_zeroed(nv, sizeof(double));
     m->dthd = soai_zeroed(nv, sizeof(double));
@@ -37,11 +37,14 @@ soa_status soa_machine_set_direction(soa_machine *m, const double *dq, const dou
     for (int i = 0; i < 5; ++i)
         if (from[i] && !soai_all_finite(from[i], i < 4 ? nv : tips)) return SOA_E_NOT_FINITE;
     for (int i = 0; i < 5; ++i) {
-        const size_t bytes = (i < 4 ? nv : tips) * sizeof(double);
-        if (from[i])
-            memmove(to[i], from[i], bytes);
+        if (i < 3)
+            soai_to_tree(m, from[i], to[i]);
+        else if (i < 4)
+            soai_torque_to_tree(m, from[i], to[i]);
+        else if (from[i])
+            memmove(to[i], from[i], tips * sizeof(double));
         else
-            memset(to[i], 0, bytes);
+            memset(to[i], 0, tips * sizeof(double));
     }
     m->changed_P = m->changed_Mc = 0;
     return SOA_OK;
@@ -96,7 +99,7 @@ soa_status soa_plan_jacobian(soa_plan *plan, soa_direction with, double *matrix)
         return SOA_E_ARGUMENT;
     soa_machine *m = plan->machine;
     double *all[] = {m->dq, m->dthd, m->dthdd, m->dtorque, m->df0};
-    const size_t nv = (size_t)m->model->nv, tips = 6 * (size_t)m->tips.count;
+    const size_t nv = (size_t)m->model->tv, tips = 6 * (size_t)m->tips.count;
     const size_t columns = with == SOA_DIRECTION_F0 ? tips : nv;
     const int space = plan->values->v[plan->last].space;
     const int links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;

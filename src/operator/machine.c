@@ -1,5 +1,6 @@
 /* machine.c  a model with tips and a state, on which operator expressions are evaluated. */
 #include "machine.h"
+#include "../dynamics/coordinates.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,32 @@ void soa_machine_free(soa_machine *m) {
     free(m);
 }
 
+void soai_to_tree(const soa_machine *m, const double *v, double *out) {
+    const double *tree = tree_motion(m->work, v, out);
+    if (tree != out) memmove(out, tree, (size_t)m->model->tv * sizeof *out);
+}
+void soai_torque_to_tree(const soa_machine *m, const double *tau, double *out) {
+    const double *tree = tree_torque(m->work, tau, out);
+    if (tree != out) memmove(out, tree, (size_t)m->model->tv * sizeof *out);
+}
+/* Mimic joints: the algebra is that of the tree with its followers free, without their guards, and
+ * Gamma is the map of primary coordinates, the caller's, to its joints. */
+static soa_status free_followers(soa_machine *m) {
+    const soa_model *model = m->model;
+    const size_t nv = (size_t)model->nv;
+    m->work->view.nm = 0;
+    m->work->aligned.nm = 0;
+    m->work->view.stuck = model->stuck_free;
+    m->work->aligned.stuck = model->stuck_free;
+    double *unit = soai_zeroed(nv * nv + 1, sizeof *unit);
+    if (!unit) return SOA_E_MEMORY;
+    for (size_t j = 0; j < nv; ++j)
+        unit[(nv + 1) * j] = 1;
+    const soa_status s = soa_machine_set_primary(m, model->nv, unit, NULL);
+    free(unit);
+    return s;
+}
+
 soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_count,
                               soa_machine **machine, soa_report *report) {
     soai_report_reset(report);
@@ -48,15 +75,11 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
                 report, SOA_E_JOINT, i, 0,
                 "body %d has an exact rotor, which is no spatial operator; open the model ideal",
                 i);
-    if (model->nm)
-        return soai_report(report, SOA_E_MIMIC, -1, 0,
-                           "mimic joints are no spatial operators; open the model ideal (they "
-                           "become independent)");
     soa_machine *m = soai_zeroed(1, sizeof *m);
     if (!m) return soai_report(report, SOA_E_MEMORY, -1, 0, "out of memory");
     m->model = model;
     m->rank = -1;
-    const size_t nq = (size_t)model->nq + 1, nv = (size_t)model->nv + 1, nb = (size_t)model->nb + 1,
+    const size_t nq = (size_t)model->tq + 1, nv = (size_t)model->tv + 1, nb = (size_t)model->nb + 1,
                  nt = (size_t)tip_count + 1;
     soa_status s = soa_work_create(model, &m->work);
     m->q = soai_zeroed(nq, sizeof(double));
@@ -95,13 +118,14 @@ soa_status soa_machine_create(const soa_model *model, const int *tips, int tip_c
         memcpy(m->tips.p + 3 * f, row->p, sizeof row->p);
     }
     m->size[SOA_SPACE_ONE] = 1;
-    m->size[SOA_SPACE_JOINT] = model->nv;
+    m->size[SOA_SPACE_JOINT] = model->tv;
     m->size[SOA_SPACE_BASE] = 6;
     m->size[SOA_SPACE_LINK] = m->size[SOA_SPACE_EDGE] = 6 * model->nb;
     m->size[SOA_SPACE_TIP] = 6 * tip_count;
     for (int j = 0; j < 3; ++j)
         m->base[3 + j] = -model->gravity[j];
-    s = soa_machine_set_state(m, NULL, NULL, NULL, NULL, NULL, NULL, 0);
+    if (model->nm) s = free_followers(m);
+    if (!s) s = soa_machine_set_state(m, NULL, NULL, NULL, NULL, NULL, NULL, 0);
     if (s) {
         soa_machine_free(m);
         return soai_report(report, s, -1, 0, "%s", soa_status_text(s));
@@ -134,12 +158,10 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     if (s) return s;
     m->posed = posed;
     m->articulated = m->composed = m->changed_P = m->changed_Mc = 0;
-    const size_t nv = (size_t)m->model->nv * sizeof(double);
-    memcpy(m->q, q ? q : w->neutral_q, (size_t)m->model->nq * sizeof(double));
-    const double *from[3] = {v, a, tau};
-    double *to[3] = {m->thd, m->thdd, m->torque};
-    for (int i = 0; i < 3; ++i)
-        from[i] ? memcpy(to[i], from[i], nv) : memset(to[i], 0, nv);
+    memcpy(m->q, tree_q(w, q), (size_t)m->model->tq * sizeof(double));
+    soai_to_tree(m, v, m->thd);
+    soai_to_tree(m, a, m->thdd);
+    soai_torque_to_tree(m, tau, m->torque);
     f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0)
        : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
     memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);

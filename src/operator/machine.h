@@ -53,6 +53,11 @@ struct soa_machine {
     char why[400];    /* why the last run failed; empty if the status says all */
 };
 
+/* The caller's velocities or accelerations, and torques, as the tree has them (mimic joints); NULL:
+ * zero.  out: one number for each joint of the tree. */
+void soai_to_tree(const soa_machine *m, const double *v, double *out);
+void soai_torque_to_tree(const soa_machine *m, const double *tau, double *out);
+
 /* Called before a run. */
 void soai_run_begins(soa_machine *m);
 /* Record why a run failed: the inverse of `what` at this condition, or the joint of a body. They

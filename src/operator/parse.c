@@ -82,8 +82,8 @@ static const struct {
              {"ℰ", "E"},       {"𝓔", "E"},      {NULL, NULL}},
   marks[] = {{"\xcc\x83", "t"}, {"\xcc\x87", "d"}, {"\xcc\x88", "dd"}, {NULL, NULL}},
   /* other spellings of the leaves */
-    aliases[] = {{"thetad", "thd"}, {"thetadd", "thdd"}, {"qd", "thd"},
-                 {"qdd", "thdd"},   {"tau", "T"},        {NULL, NULL}};
+    aliases[] = {{"thetad", "thd"}, {"thetadd", "thdd"}, {"qd", "thd"}, {"qdd", "thdd"},
+                 {"tau", "T"},      {"Gamma", "Eq"},     {NULL, NULL}};
 
 static size_t greek_letter(const char *at, const char **latin) {
     for (int i = 0; greek[i].letter; ++i) {

@@ -433,6 +433,82 @@ static void classical(void **state) {
     conclude("by sweeps = formed", &apart, 1e-11);
 }
 
+/* Followers are joints of the tree; Gamma maps the caller's rates to its joints. */
+static void mimic_joints(void **state) {
+    (void)state;
+    enum { BODIES = 6, FREEDOMS = 4 };
+    static const char *const names[BODIES] = {"a", "b", "c", "d", "e", "f"};
+    static const char *const same[][2] = {
+        {"Γ' T", "tau"},
+        {"Γ tau - 2 Gamma tau + Eq tau", "0 T"},
+    };
+    worst_case mass = {0}, inverse = {0}, forward = {0}, apart = {0};
+    for (long seed = first_seed(); seed < first_seed() + 20; ++seed) {
+        soa_body_def body[BODIES];
+        dice d = {(uint64_t)seed * 17};
+        for (int i = 0; i < BODIES; ++i) {
+            body[i] =
+                soa_body_default(names[i], i == 4 ? 2 : i, i == 3 ? SOA_PRISMATIC : SOA_REVOLUTE);
+            roll_many(&d, -1, 1, 3, body[i].joint.axis);
+            body[i].joint.axis[i % 3] += 2;
+            roll_many(&d, -0.4, 0.4, 3, body[i].placement.p);
+            roll_many(&d, -0.2, 0.2, 3, body[i].com);
+            soa_body_box(body + i, roll(&d, 0.5, 2), 0.2, 0.3, 0.4);
+            body[i].joint.rotor_inertia = 1e-3 * i;
+            body[i].joint.gear_ratio = 3;
+        }
+        body[2].joint.mimic = 1; /* follows a */
+        body[2].joint.mimic_ratio = -1.5;
+        body[2].joint.mimic_offset = 0.2;
+        body[5].joint.mimic = 2; /* follows b, on another branch */
+        body[5].joint.mimic_ratio = 0.7;
+        const soa_model_def def = soa_model_default("mimic", body, BODIES);
+        bench b = {0};
+        soa_report report;
+        if (soa_model_create(&def, &b.model, &report)) fail_msg("%s", report.text);
+        b.nv = (size_t)soa_model_nv(b.model);
+        assert_int_equal(b.nv, FREEDOMS);
+        assert_int_equal(soa_machine_create(b.model, NULL, 0, &b.machine, &report), SOA_OK);
+        assert_int_equal(soa_work_create(b.model, &b.work), SOA_OK);
+        assert_int_equal(soa_machine_space_size(b.machine, SOA_SPACE_JOINT), BODIES);
+        assert_int_equal(soa_machine_space_size(b.machine, SOA_SPACE_PRIMARY), FREEDOMS);
+        double q[FREEDOMS], v[FREEDOMS], a[FREEDOMS], tau[FREEDOMS], want[FREEDOMS * FREEDOMS];
+        roll_many(&d, -1, 1, FREEDOMS, q);
+        roll_many(&d, -1, 1, FREEDOMS, v);
+        roll_many(&d, -1, 1, FREEDOMS, a);
+        roll_many(&d, -1, 1, FREEDOMS, tau);
+        assert_int_equal(soa_machine_set_state(b.machine, q, v, a, tau, NULL, NULL, 0), SOA_OK);
+        assert_int_equal(soa_machine_set_vector(b.machine, "tau", SOA_SPACE_PRIMARY, tau), SOA_OK);
+        const soa_variable own[] = {{"tau", SOA_SPACE_PRIMARY, SOA_SPACE_ONE, false}};
+        double *M = dense(&b, "Gamma' Mass Gamma", NULL, 0);
+        assert_int_equal(soa_crba(b.model, b.work, q, want), SOA_OK);
+        note(&mass, relative(M, want, FREEDOMS * FREEDOMS), seed);
+        free(M);
+        double *id =
+            planned(&b, "Γ' (H φ (M φ' (H' thdd + a) + b) + Jr thdd)", NULL, 0, &apart, seed);
+        assert_int_equal(soa_rnea(b.model, b.work, q, v, a, NULL, 0, want), SOA_OK);
+        note(&inverse, relative(id, want, FREEDOMS), seed);
+        free(id);
+        double *fd =
+            planned(&b, "inv(Γ' Mass Γ) (tau - Γ' H φ (M φ' a + b))", own, 1, &apart, seed);
+        assert_int_equal(soa_aba(b.model, b.work, q, v, tau, NULL, 0, want), SOA_OK);
+        note(&forward, relative(fd, want, FREEDOMS), seed);
+        free(fd);
+        for (size_t i = 0; i < sizeof same / sizeof *same; ++i)
+            same_matrices(&b, same[i][0], same[i][1], own, 1, &apart, seed);
+        /* a direction of the caller is Gamma dq in the tree */
+        assert_int_equal(soa_machine_set_direction(b.machine, a, NULL, NULL, NULL, NULL), SOA_OK);
+        free(planned(&b, "d(Mass thd)", NULL, 0, &apart, seed));
+        soa_machine_free(b.machine);
+        soa_work_free(b.work);
+        soa_model_free(b.model);
+    }
+    conclude("Gamma' Mass Gamma = soa_crba with mimic joints", &mass, 1e-12);
+    conclude("inverse dynamics with mimic joints = soa_rnea", &inverse, 1e-11);
+    conclude("forward dynamics with mimic joints = soa_aba", &forward, 1e-9);
+    conclude("the same by sweeps", &apart, 1e-9);
+}
+
 int main(void) {
     printf("seed %ld\n", first_seed());
     const struct CMUnitTest tests[] = {
@@ -443,6 +519,7 @@ int main(void) {
         cmocka_unit_test(zero),
         cmocka_unit_test(least_norm),
         cmocka_unit_test(classical),
+        cmocka_unit_test(mimic_joints),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
