@@ -953,8 +953,9 @@ _MOST_PLANS = 64
 class Machine:
     """A model with the frames of its tips, at which expressions are evaluated.
 
-    tips: frames by name or number; None: the link of the last joint.  Models with exact rotors or mimic joints are
-    refused: open them with `ideal=True`.
+    tips: frames by name or number; None: the link of the last joint.  Models with exact rotors are refused:
+    open them with `ideal=True`.  With mimic joints, joint space is that of the tree with its followers free; `Eq` maps
+    the model's rates to it.
 
     >>> import numpy as np, soa
     >>> from soa.operators import Machine, form

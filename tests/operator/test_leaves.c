@@ -509,6 +509,128 @@ static void mimic_joints(void **state) {
     conclude("the same by sweeps", &apart, 1e-9);
 }
 
+/* Exact rotors as operators of the caller: U = P H' + Hr', of which P, G, D are those of the exact
+ * model (soa_smoother_read) and everything else is the reflected model's.  What holds and what does
+ * not: docs/theory/rotors-and-mimic.md. */
+typedef struct rotors {
+    const soa_model *exact;
+    soa_work *work;
+    bench plain; /* the same machine with reflected rotors */
+} rotors;
+enum { ROTOR_BODIES = 7 };
+static rotors open_rotors(long seed) {
+    static const char *const names[ROTOR_BODIES] = {"a", "b", "c", "d", "e", "f", "g"};
+    rotors r = {0};
+    soa_body_def body[ROTOR_BODIES];
+    dice d = {(uint64_t)seed * 29};
+    for (int i = 0; i < ROTOR_BODIES; ++i) {
+        body[i] = soa_body_default(names[i], i == 5 ? 2 : i, SOA_REVOLUTE);
+        roll_many(&d, -1, 1, 3, body[i].joint.axis);
+        body[i].joint.axis[i % 3] += 2;
+        roll_many(&d, -0.4, 0.4, 3, body[i].placement.p);
+        roll_many(&d, -0.2, 0.2, 3, body[i].com);
+        soa_body_box(body + i, roll(&d, 0.5, 2), 0.2, 0.3, 0.4);
+        body[i].joint.rotor_inertia = roll(&d, 1e-4, 1e-3);
+        body[i].joint.gear_ratio = roll(&d, -20, 20);
+    }
+    const soa_model_def def = soa_model_default("rotors", body, ROTOR_BODIES);
+    assert_int_equal(soa_model_create(&def, &r.plain.model, NULL), SOA_OK);
+    for (int i = 0; i < ROTOR_BODIES; ++i)
+        body[i].joint.rotor_model = SOA_ROTOR_EXACT;
+    assert_int_equal(soa_model_create(&def, &r.exact, NULL), SOA_OK);
+    assert_int_equal(soa_work_create(r.exact, &r.work), SOA_OK);
+    assert_int_equal(soa_machine_create(r.plain.model, NULL, 0, &r.plain.machine, NULL), SOA_OK);
+    /* Hr: the couple r = Jm G u of each rotor on its carrier, in the axes of the joint's body */
+    double Hr[ROTOR_BODIES * 6 * ROTOR_BODIES] = {0};
+    for (int i = 0; i < ROTOR_BODIES; ++i) {
+        const double *u = body[i].joint.axis;
+        const double size = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        for (int j = 0; j < 3; ++j)
+            Hr[6 * ROTOR_BODIES * i + 6 * i + j] =
+                body[i].joint.rotor_inertia * body[i].joint.gear_ratio * u[j] / size;
+    }
+    assert_int_equal(
+        soa_machine_set_matrix(r.plain.machine, "Hr", SOA_SPACE_LINK, SOA_SPACE_JOINT, Hr), SOA_OK);
+    return r;
+}
+/* Pe, Ge, De of the exact model as operators of the other one's machine. */
+static void set_filter(rotors *r, const double *q) {
+    double P[36 * ROTOR_BODIES], D[ROTOR_BODIES], G[6 * ROTOR_BODIES * ROTOR_BODIES] = {0};
+    assert_int_equal(soa_smoother(r->exact, r->work, q, NULL, NULL, NULL, 0), SOA_OK);
+    for (int i = 0; i < ROTOR_BODIES; ++i) {
+        soa_smoothed s;
+        assert_int_equal(soa_smoother_read(r->exact, r->work, i + 1, &s), SOA_OK);
+        memcpy(P + 36 * i, s.P_minus, sizeof s.P_minus);
+        D[i] = s.D[0];
+        for (int j = 0; j < 6; ++j)
+            G[ROTOR_BODIES * (6 * i + j) + i] = s.gain[j];
+    }
+    soa_machine *m = r->plain.machine;
+    assert_int_equal(soa_machine_set_blocks(m, "Pe", SOA_SPACE_LINK, P), SOA_OK);
+    assert_int_equal(soa_machine_set_blocks(m, "De", SOA_SPACE_JOINT, D), SOA_OK);
+    assert_int_equal(soa_machine_set_matrix(m, "Ge", SOA_SPACE_JOINT, SOA_SPACE_LINK, G), SOA_OK);
+}
+static void exact_rotors(void **state) {
+    (void)state;
+    static const soa_variable own[] = {{"Hr", SOA_SPACE_JOINT, SOA_SPACE_LINK, false},
+                                       {"Pe", SOA_SPACE_LINK, SOA_SPACE_LINK, true},
+                                       {"De", SOA_SPACE_JOINT, SOA_SPACE_JOINT, true},
+                                       {"Ge", SOA_SPACE_LINK, SOA_SPACE_JOINT, false}};
+    enum { OWN = sizeof own / sizeof *own };
+#define EXACT_MASS "(Mass + H phit Hr' + Hr phit' H')"
+#define EXACT_PSI "inv(I - E_phi (I - Ge H))"
+    static const char *const hold[][2] = {
+        {"De", "H Pe H' + Jr"},
+        {"Ge De", "Pe H' + Hr'"},
+        {"Pe", "M + E_phi (Pe - Ge De Ge') E_phi'"},
+        {"M", "Pe - E_phi Pe E_phi' + E_phi Ge De Ge' E_phi'"},
+        {"(I + H phi E_phi Ge) De (I + H phi E_phi Ge)'", EXACT_MASS},
+        {"inv(I + H phi E_phi Ge)", "I - H " EXACT_PSI " E_phi Ge"},
+        {"(I - H " EXACT_PSI " E_phi Ge) H phi", "H " EXACT_PSI},
+        {EXACT_PSI " M phi'",
+         "Pe + (" EXACT_PSI " - I) Pe + Pe phit' + " EXACT_PSI " E_phi Ge Hr phit'"}};
+    static const char *const fail[][2] = {
+        {"Pe H'", "Ge De"}, {EXACT_PSI " M phi'", "Pe + (" EXACT_PSI " - I) Pe + Pe phit'"}};
+    worst_case mass = {0}, torque = {0}, holds = {0};
+    for (long seed = first_seed(); seed < first_seed() + 10; ++seed) {
+        rotors r = open_rotors(seed);
+        dice d = {(uint64_t)seed};
+        double q[ROTOR_BODIES], a[ROTOR_BODIES], want[ROTOR_BODIES],
+            full[ROTOR_BODIES * ROTOR_BODIES];
+        roll_many(&d, -1, 1, ROTOR_BODIES, q);
+        roll_many(&d, -1, 1, ROTOR_BODIES, a);
+        assert_int_equal(soa_machine_set_state(r.plain.machine, q, NULL, a, NULL, NULL, NULL, 0),
+                         SOA_OK);
+        set_filter(&r, q);
+        double *M = dense(&r.plain, EXACT_MASS, own, OWN);
+        assert_int_equal(soa_crba(r.exact, r.work, q, full), SOA_OK);
+        note(&mass, relative(M, full, ROTOR_BODIES * ROTOR_BODIES), seed);
+        free(M);
+        /* at rest; a contains gravity, which turns no carrier */
+        double *id = dense(&r.plain,
+                           "H phi (M phi' (H' thdd + a) + E_phi Hr' thdd) + Jr thdd"
+                           " + Hr phit' (H' thdd + a)",
+                           own, OWN);
+        assert_int_equal(soa_rnea(r.exact, r.work, q, NULL, a, NULL, 0, want), SOA_OK);
+        note(&torque, relative(id, want, ROTOR_BODIES), seed);
+        free(id);
+        for (size_t i = 0; i < sizeof hold / sizeof *hold; ++i)
+            same_matrices(&r.plain, hold[i][0], hold[i][1], own, OWN, &holds, seed);
+        for (size_t i = 0; i < sizeof fail / sizeof *fail; ++i) {
+            worst_case apart = {0};
+            same_matrices(&r.plain, fail[i][0], fail[i][1], own, OWN, &apart, seed);
+            assert_true(apart.error > 1e-6);
+        }
+        soa_machine_free(r.plain.machine);
+        soa_model_free(r.plain.model);
+        soa_work_free(r.work);
+        soa_model_free(r.exact);
+    }
+    conclude("mass matrix with exact rotors = soa_crba", &mass, 1e-12);
+    conclude("inverse dynamics at rest with exact rotors = soa_rnea", &torque, 1e-11);
+    conclude("identities that hold with U = P H' + Hr'", &holds, 1e-9);
+}
+
 int main(void) {
     printf("seed %ld\n", first_seed());
     const struct CMUnitTest tests[] = {
@@ -520,6 +642,7 @@ int main(void) {
         cmocka_unit_test(least_norm),
         cmocka_unit_test(classical),
         cmocka_unit_test(mimic_joints),
+        cmocka_unit_test(exact_rotors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
