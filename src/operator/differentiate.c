@@ -166,7 +166,11 @@ static const soa_expr *scaled(double factor, const soa_expr *a) {
 }
 /* a y, numbers first; y NULL: nothing to the right. */
 static const soa_expr *before(const soa_expr *a, const soa_expr *y) {
-    if (!y || !a) return a;
+    if (!y) return a;
+    if (!a) { /* out of memory */
+        soa_expr_free(y);
+        return NULL;
+    }
     double factor = 1;
     const soa_expr *part[2] = {a, y};
     for (int i = 0; i < 2; ++i) {
@@ -331,7 +335,8 @@ static const soa_expr *change_times(differentiation *d, const soa_expr *x, int t
 static pair prepend_pseudo(differentiation *d, const soa_expr *e, int turned, pair right) {
     const soa_expr *x = turned_if(turned, soai_hold(e->arg[0]));
     const soa_expr *p = turned_if(turned, soai_hold(e)), *adjoint = turned_if(1, soai_hold(p));
-    const soa_expr *y = right.y ? soai_hold(right.y) : soai_leaf_new(LEAF_ID, x->to);
+    const int to = turned ? e->arg[0]->from : e->arg[0]->to;
+    const soa_expr *y = right.y ? soai_hold(right.y) : soai_leaf_new(LEAF_ID, to);
     const soa_expr *u = before(soai_hold(p), right.y);
     const soa_expr *moved = scaled(-1, change_times(d, e->arg[0], turned, soai_hold(u)));
     const soa_expr *left = added(y, scaled(-1, before(soai_hold(x), soai_hold(u))));
@@ -349,6 +354,7 @@ static pair prepend_pseudo(differentiation *d, const soa_expr *e, int turned, pa
 }
 /* e y, or e' y, and the derivative. */
 static pair prepend(differentiation *d, const soa_expr *e, int turned, pair right) {
+    if (!e) return right; /* out of memory */
     switch (e->kind) {
     case EXPR_LEAF: return prepend_leaf(d, e, turned, right);
     case EXPR_ADJOINT: return prepend(d, e->arg[0], !turned, right);
@@ -463,6 +469,7 @@ static const soa_expr *together(const summand *list, int count) {
 }
 /* e with its terms taken together, at every depth; NULL: it is zero. */
 static const soa_expr *tidy(const soa_expr *e) {
+    if (!e) return NULL; /* out of memory */
     if (e->count == 0) return soai_hold(e);
     if (e->kind != EXPR_SUM && e->kind != EXPR_PRODUCT) {
         const soa_expr *inner = tidy(e->arg[0]);
@@ -547,6 +554,7 @@ static const soa_expr *innovated(const soa_expr *e) {
     for (int i = 0; args && i < count; ++i)
         args[i] = innovated(e->arg[i]);
     for (int i = count - 2; args && e->kind == EXPR_PRODUCT && i >= 0; --i) {
+        if (!args[i] || (i > 0 && !args[i - 1]) || (i > 1 && !args[i - 2])) continue;
         if (args[i]->kind != EXPR_INVERSE || !is_leaf(args[i]->arg[0], LEAF_MASS)) continue;
         const soa_expr *rest = product_of(args + i + 1, count - i - 1);
         const int small = rest && nodes_of(rest, MOST_TWICE) < MOST_TWICE;

@@ -522,15 +522,16 @@ static void show_rules(const char *text, app_out *out) {
         free(part);
     }
 }
-/* The Jacobian as an operator, as text; -1: it is none. */
+/* The Jacobian as an operator, as text; empty: it is none. */
 static int say_operator(op *o, char *text, size_t room) {
+    text[0] = 0;
     const soa_expr *e = NULL, *j = NULL;
     soa_status s = soa_expr_parse(o->text, o->vars, o->var_count, &e, NULL, 0);
     if (s == SOA_OK) s = soa_expr_jacobian(e, (soa_direction)o->jacobian, &j);
     if (s == SOA_OK) soa_expr_print(j, text, room);
     soa_expr_free(e);
     soa_expr_free(j);
-    return s == SOA_OK ? 0 : -1;
+    return s == SOA_E_MEMORY ? -1 : 0;
 }
 /* Both as one equation, so that letters and the space of I are those of the other side. */
 static soa_status parse_both(const op *o, const char *to, const soa_expr **a, const soa_expr **b,
@@ -593,7 +594,11 @@ static int explain(op *o, const app_args *args, app_out *out) {
             return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
-        if (o->jacobian != SOA_DIRECTION_COUNT && say_operator(o, text, 1 << 20) == 0)
+        if (o->jacobian != SOA_DIRECTION_COUNT && say_operator(o, text, 1 << 20)) {
+            free(text);
+            return app_fail(&app_op, "out of memory");
+        }
+        if (o->jacobian != SOA_DIRECTION_COUNT && text[0])
             out_print(out, "as an operator: %s\none column, a direction at a time: ", text);
         soa_expr_print(o->expr, text, 1 << 20);
         out_print(out, "%s\n", text);
