@@ -268,9 +268,9 @@ static int function_at(const char *at) {
     for (int i = 0; i < FUNCTIONS; ++i) {
         const size_t n = strlen(functions[i].text);
         const int own = functions[i].kind == EXPR_CROSS || functions[i].kind == EXPR_BAR || n == 1;
+        if (strncmp(at, functions[i].text, n) != 0) continue;
         if (own && at[n] != '(') continue; /* a name of the caller */
-        if (!strncmp(at, functions[i].text, n) && !isalnum((unsigned char)at[n]) && at[n] != '_')
-            return i;
+        if (!isalnum((unsigned char)at[n]) && at[n] != '_') return i;
     }
     return -1;
 }

@@ -14,6 +14,18 @@ static void demand(int fine, const char *what) {
     abort();
 }
 
+static void count_step(void *steps, const char *rule, const char *result) {
+    demand(rule && result && result[0], "a step without a text");
+    ++*(int *)steps;
+}
+/* A derivation, if there is one, begins and ends where it should. */
+static void derive(const soa_expr *from, const soa_expr *to) {
+    enum { FORMS = 40 };
+    int steps = 0;
+    const soa_status s = soa_expr_derive(from, to, FORMS, count_step, &steps);
+    demand(s == SOA_OK ? steps > 0 : steps == 0, "a derivation in part");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 400) return 0;
     static const soa_model *model;
@@ -41,11 +53,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     soa_machine_set_vector(machine, "x", SOA_SPACE_LINK, zero);
     soa_machine_set_matrix(machine, "A", SOA_SPACE_TIP, SOA_SPACE_BASE, zero);
     if (soa_expr_parse(text, variable, 2, &e, message, sizeof message) == SOA_OK) {
-        if (soa_expr_print(e, out, sizeof out) < sizeof out)
+        /* letters that the text declares are not declared in what is printed */
+        if (!strchr(text, ':') && soa_expr_print(e, out, sizeof out) < sizeof out)
             demand(soa_expr_parse(out, variable, 2, &again, message, sizeof message) == SOA_OK,
                    "what was printed cannot be read");
         soa_expr_causality(e);
         demand(soa_expr_improve(e, 30, NULL, NULL, &better) == SOA_OK, "no form at all");
+        derive(e, better);
         if (soa_expr_domain(better) == SOA_SPACE_ONE) {
             soa_plan *plan = NULL;
             double result[64];
@@ -59,8 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         demand(message[0] != 0, "refused without a word");
     }
     if (soa_expr_parse_equation(text, variable, 2, &left, &right, message, sizeof message) ==
-        SOA_OK)
+        SOA_OK) {
         soa_expr_prove(left, right, NULL, NULL);
+        derive(left, right);
+    }
     soa_expr_free(e);
     soa_expr_free(again);
     soa_expr_free(better);

@@ -406,3 +406,28 @@ def test_rules_and_refusals():
         op.V.jacobian("x")
     with pytest.raises(soa.SoaError, match="link vector"):
         op.cross(T)
+
+
+def test_derivations_between_forms():
+    way = op.form("FD1").derive(to=op.form("FD4"))
+    assert str(way.forms[0]) == str(op.form("FD1")) and str(way[-1][1]) == str(op.form("FD4"))
+    for (_, before), (rule, after) in zip(way, way[1:]):
+        assert op.identity(f"{before} = {after}", trials=1).proved, rule
+    letters = op.parse("iOm: tip>tip, ap: tip; J' iOm ap")
+    assert "definition of J" in str(letters.derive(to="H phi B iOm ap"))
+    with pytest.raises(soa.SoaError, match="no derivation was found; there is no proof"):
+        op.form("FD1").derive(to=op.parse("inv(Mass) T"))
+    with pytest.raises(soa.SoaError, match="both have to map"):
+        op.H.derive(to=op.phi)
+
+
+def test_identities_by_name():
+    known = op.identities()
+    assert len(known) >= 112 and known["RK88-I (a.35)"] == "H psi = (I - H Psi L) H phi"
+    assert op.identity("a.35", trials=2).proved
+    assert op.identity("FD1 = FD4", trials=2).proved
+    opaque = op.identity("A: tip>tip, C: tip>tip; inv(I + A C) A = A inv(I + C A)", trials=3)
+    assert opaque.holds and not opaque.proved
+    assert op.identity("A: tip>base, x: joint; A J x = 2 A J x", trials=3).holds is False
+    for name, equation in op.rules():
+        assert op.identity(equation, trials=1).proved, name
