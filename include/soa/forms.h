@@ -112,7 +112,7 @@ typedef struct soa_estimate {
     double torque_covariance[36];
     /* Measured torque minus its prediction from the measurements outboard, while the joints inboard
      * accelerate as measured, and the covariance of that: with exact accelerations R87 (40), (57)
-     * with R.  The covariance is infinite if the joint's acceleration is not known at all. */
+     * with R.  The covariance is infinite if an acceleration of the joint is not measured. */
     double innovation[6];
     double innovation_covariance[36];
     double force[6]; /* through the joint, x of R87 */

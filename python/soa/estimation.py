@@ -62,7 +62,7 @@ class BodyEstimate:
 
     joint: name of the joint. acceleration (nv,), torque (nv,): of the joint, without errors of measurement.
     innovation: measured torque minus its prediction from the measurements outboard, (nv,); its covariance is infinite
-    if the joint's acceleration is not known at all.
+    if an acceleration of the joint is not measured.
     force: through the joint, (6,). lambda_: spatial acceleration of the body minus gravity, (6,).
     wrench: of the surroundings on the body, known and unknown ones together, (6,).
     """

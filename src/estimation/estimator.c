@@ -367,36 +367,34 @@ static void project(const soa_estimator *e, const soai_view_double *k, int i) {
     }
 }
 
-/* Innovation and its covariance C, the joints inboard accelerating as measured.  false: the
- * measurements outboard already determine this torque.  If the joint's own acceleration is unknown,
- * C is infinite. */
-static bool innovate(const soa_estimator *e, const soai_body_double *b, const body_estimate *o) {
+/* Innovation and its covariance C, the joints inboard accelerating as measured.  If an acceleration
+ * of this joint is not measured, C is infinite. */
+static void innovate(const soa_estimator *e, const soai_body_double *b) {
     const int nv = b->nv, n = 2 * nv;
     const double *K = e->K + 4 * (size_t)b->id, *g = e->g + 2 * (size_t)b->iv;
     double *C = e->C + b->id, *innovation = e->innovation + b->iv;
-    double own[36], Y[36], L[36], prior[6], step[6];
+    double own[36], Y[36], step[6];
+    bool known = true;
     for (int r = 0; r < nv; ++r) {
-        const weights t = weigh(e->a_variance[b->iv + r]);
+        const double A = e->a_variance[b->iv + r];
+        known &= A < INFINITY;
+        innovation[r] = -g[nv + r];
         for (int c = 0; c < nv; ++c)
-            own[nv * r + c] = t.beta * K[n * r + c] + (r == c ? t.alpha : 0);
+            own[nv * r + c] = (known ? A * K[n * r + c] : 0) + (r == c);
     }
-    if (!invert(nv, own, Y)) {
+    if (!known || !invert(nv, own, Y)) { /* 1 + A Lambda always has an inverse */
         for (int j = 0; j < nv * nv; ++j)
             C[j] = j % (nv + 1) ? 0 : INFINITY;
-        for (int r = 0; r < nv; ++r)
-            innovation[r] = -g[nv + r];
-        return true;
+        return;
     }
-    for (int r = 0; r < nv; ++r)
-        for (int c = 0; c < nv; ++c)
-            Y[nv * r + c] *= weigh(e->a_variance[b->iv + c]).beta;
     for (int r = 0; r < nv; ++r) {
         step[r] = 0;
-        for (int c = 0; c < nv; ++c)
+        for (int c = 0; c < nv; ++c) {
+            Y[nv * r + c] *= e->a_variance[b->iv + c];
             step[r] += Y[nv * r + c] * g[c];
+        }
     }
     for (int r = 0; r < nv; ++r) {
-        innovation[r] = -g[nv + r];
         for (int c = 0; c < nv; ++c) {
             innovation[r] += K[n * (nv + r) + c] * step[c];
             C[nv * r + c] = -K[n * (nv + r) + nv + c];
@@ -404,19 +402,25 @@ static bool innovate(const soa_estimator *e, const soai_body_double *b, const bo
                 for (int q = 0; q < nv; ++q)
                     C[nv * r + c] += K[n * (nv + r) + p] * Y[nv * p + q] * K[n * (nv + c) + q];
         }
-        double Ph[6];
-        six_mul(o->prior, o->H + 6 * r, Ph);
-        prior[r] = v6_dot(o->H + 6 * r, Ph) + C[(nv + 1) * r] + K[n * (nv + r) + nv + r];
         C[(nv + 1) * r] += e->tau_variance[b->iv + r];
-        prior[r] += e->tau_variance[b->iv + r];
     }
-    memcpy(L, C, (size_t)(nv * nv) * sizeof *L);
-    for (int j = 0; j < nv; ++j) { /* pivots of C, torques that are not measured left out */
-        if (!(e->tau_variance[b->iv + j] < INFINITY)) continue;
-        if (!(L[(nv + 1) * j] > EXHAUSTED * prior[j])) return false;
-        for (int r = j + 1; r < nv; ++r)
-            for (int c = nv - 1; c > j; --c)
-                L[nv * r + c] -= L[nv * r + j] * L[nv * j + c] / L[(nv + 1) * j];
+}
+/* Each measured torque must have more than rounding error of its variance left when everything
+ * outboard and the joint's other torques are known: -1 / W at theta.  false: it follows from them. */
+static bool leaves_something(const soa_estimator *e, const soai_body_double *b,
+                             const body_estimate *o) {
+    const int nv = b->nv, n = 2 * nv;
+    const double *K = e->K + 4 * (size_t)b->id, *W = e->W + 4 * (size_t)b->id;
+    for (int r = 0; r < nv; ++r) {
+        double Ph[6];
+        if (!(e->tau_variance[b->iv + r] < INFINITY)) continue;
+        six_mul(o->prior, o->H + 6 * r, Ph);
+        double before = v6_dot(o->H + 6 * r, Ph) + e->tau_variance[b->iv + r];
+        for (int c = 0; c < nv; ++c) {
+            const double A = e->a_variance[b->iv + c], D = K[n * (nv + r) + c];
+            if (A < INFINITY) before += D * A * D;
+        }
+        if (!(-W[(n + 1) * (nv + r)] * EXHAUSTED * before < 1)) return false;
     }
     return true;
 }
@@ -551,7 +555,8 @@ static int filter(soa_estimator *e, const soai_view_double *k) {
         }
         if (b->nv) {
             project(e, k, i);
-            if (!innovate(e, b, o) || !moves(e, b, o) || !solve_joint(e, b)) return i;
+            if (!moves(e, b, o) || !solve_joint(e, b) || !leaves_something(e, b, o)) return i;
+            innovate(e, b);
         }
         if (b->parent) pass_inward(e, b, i);
     }

@@ -243,6 +243,9 @@ typedef struct judged {
     /* of the covariance of the torques' errors, scaled to ones on its diagonal: how much of the
      * rounding of h the judge's own answer amplifies */
     double amplifies;
+    /* largest variances of forces through joints and of wrenches before the torques are known:
+     * what is left is a difference of these */
+    double force_before, wrench_before;
 } judged;
 /* Conditional mean and covariance of z ~ N(mean, prior) given y = h z + N(0, R), k of them. */
 static double condition(size_t nz, double *z, double *prior, size_t k, const double *h,
@@ -414,6 +417,14 @@ static judged judge(const bench *b) {
         e[k] = e[r];
         R[k++] = b->tau_variance[r];
     }
+    for (size_t r = b->nv; r < o.ny; ++r) {
+        double variance = 0;
+        for (size_t i = 0; i < o.nz; ++i)
+            for (size_t j = 0; j < o.nz; ++j)
+                variance += o.T[o.nz * r + i] * o.cov[o.nz * i + j] * o.T[o.nz * r + j];
+        if (r < b->nv + 6 * b->nb) o.force_before = fmax(o.force_before, variance);
+        if (r >= b->nv + 12 * b->nb) o.wrench_before = fmax(o.wrench_before, variance);
+    }
     o.amplifies = amplification(o.nz, o.cov, k, h, R);
     o.chi_square = condition_flat(o.nz, o.z, o.cov, k, h, R, e, flat);
     outputs(b, o.z, o.out);
@@ -489,6 +500,7 @@ static void compare_with_judge(const bench *b, const judged *o, worst_case mean[
         compare(m + FORCE, s.force, o->out + at, 6);
         output_covariance(o, at, 6, C);
         compare(c + FORCE, s.force_covariance, C, 36);
+        c[FORCE].size = fmax(c[FORCE].size, o->force_before);
         compare(m + LAMBDA, s.lambda, o->out + at + 6 * b->nb, 6);
         output_covariance(o, at + 6 * b->nb, 6, C);
         compare(c + LAMBDA, s.lambda_covariance, C, 36);
@@ -506,6 +518,8 @@ static void compare_with_judge(const bench *b, const judged *o, worst_case mean[
         compare(c + UNKNOWN, C, want, 36);
     }
     compare(m + CHI, &chi_square, &o->chi_square, 1);
+    c[WRENCH].size = fmax(c[WRENCH].size, o->wrench_before);
+    c[UNKNOWN].size = fmax(c[UNKNOWN].size, o->wrench_before);
     for (int k = 0; k < KINDS; ++k) {
         note(mean + k, m[k].error / fmax(m[k].size, 1e-3), b->seed);
         if (k != CHI) note(cov + k, c[k].error / fmax(c[k].size, 1e-3), b->seed);

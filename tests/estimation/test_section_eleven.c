@@ -298,7 +298,7 @@ static void filter_starts_at_the_tip_with_nothing(void **state) {
         free(pi);
         close_bench(&b);
     }
-    conclude("at tips P- = M and z- = b", &w, 1e-13);
+    conclude("at tips P- = M and z- = b", &w, 1e-12);
 }
 enum { GAIN, P_PLUS, P_PLUS_T, STATE, AXIS_CLAIMS };
 static const char *const axis_names[AXIS_CLAIMS] = {
