@@ -288,8 +288,8 @@ SOA_API double soa_machine_condition(const soa_machine *machine);
  * were none. */
 SOA_API int soa_machine_rank(const soa_machine *machine);
 /* The Jacobian with respect to one argument of the state, rows x columns, row by row, of the plan of
- * d(vector): the plan is run once for each unit direction, O(n) per column.  Columns: nv, for f0 the
- * size of tip space.  The direction of the machine is zero afterwards.  SOA_E_ARGUMENT: it is the
+ * d(vector): the plan is run once for each unit direction, O(n) per column.  Columns: the
+ * size of joint space, for f0 of tip space.  The direction of the machine is zero afterwards.  SOA_E_ARGUMENT: it is the
  * plan of another vector. */
 SOA_API soa_status soa_plan_jacobian(soa_plan *plan, soa_direction with, double *matrix);
 SOA_API int soa_plan_sweep_count(const soa_plan *plan);
