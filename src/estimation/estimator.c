@@ -125,31 +125,35 @@ int soa_estimator_failed_body(const soa_estimator *estimator) {
 }
 
 /* --- what the caller gives -------------------------------------------------------------------- */
-/* Symmetric, and no negative pivot beyond rounding error. */
+/* Symmetric, and no negative pivot beyond rounding error: Cholesky with the largest pivot first, of
+ * the matrix scaled to a unit diagonal. */
 static bool is_covariance(const double C[36]) {
-    double L[36], most = 0;
+    double L[36], scale[6];
+    bool done[6];
     for (int i = 0; i < 6; ++i) {
         if (!(C[7 * i] >= 0)) return false;
-        if (C[7 * i] > most) most = C[7 * i];
+        scale[i] = C[7 * i] > 0 ? 1 / sqrt(C[7 * i]) : 0;
+        done[i] = !(C[7 * i] > 0);
     }
-    for (int i = 0; i < 6; ++i)
-        for (int j = 0; j < i; ++j)
-            if (!(fabs(C[6 * i + j] - C[6 * j + i]) <= SYMMETRY * sqrt(C[7 * i] * C[7 * j])))
-                return false;
-    memcpy(L, C, sizeof L);
-    for (int j = 0; j < 6; ++j) {
-        const double pivot = L[7 * j], bound = SYMMETRY * C[7 * j];
-        if (!(pivot >= -bound)) return false;
-        for (int i = j + 1; i < 6; ++i) {
-            /* a variance that is used up leaves no covariance either */
-            if (!(pivot > bound)) {
-                if (!(fabs(L[6 * i + j]) <= 1e-4 * sqrt(C[7 * i] * C[7 * j]))) return false;
-                continue;
-            }
-            for (int k = j + 1; k <= i; ++k)
-                L[6 * i + k] -= L[6 * i + j] * L[6 * k + j] / pivot;
-        }
+    for (int i = 0; i < 36; ++i) {
+        const int r = i / 6, c = i % 6;
+        L[i] = C[i] * scale[r] * scale[c];
+        if ((done[r] || done[c]) && C[i] != 0) return false;
+        if (!(fabs(C[i] - C[6 * c + r]) * scale[r] * scale[c] <= SYMMETRY)) return false;
     }
+    for (int step = 0; step < 6; ++step) {
+        int best = -1;
+        for (int i = 0; i < 6; ++i)
+            if (!done[i] && (best < 0 || L[7 * i] > L[7 * best])) best = i;
+        if (best < 0) return true;
+        if (!(L[7 * best] > SYMMETRY)) break;
+        done[best] = true;
+        for (int i = 0; i < 6; ++i)
+            for (int j = 0; !done[i] && j < 6; ++j)
+                if (!done[j]) L[6 * i + j] -= L[6 * i + best] * L[6 * best + j] / L[7 * best];
+    }
+    for (int i = 0; i < 36; ++i) /* the rest must be rounding error */
+        if (!done[i / 6] && !done[i % 6] && !(fabs(L[i]) <= 2 * SYMMETRY)) return false;
     return true;
 }
 static int joint_body(const soa_model *m, int v) {
