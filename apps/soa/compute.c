@@ -31,6 +31,8 @@ enum function {
     DRNEA_DV,
     OBSERVABILITY,
     ESTIMATE,
+    FD_TWO_SWEEP,
+    FD_UD,
     CLOSED,
     ASSEMBLE,
     CLOSED_ID,
@@ -44,7 +46,8 @@ const compute_function compute_functions[] = {
     {"compliance", TAKES_LINK},    {"operational", TAKES_LINK}, {"energy", TAKES_NOTHING},
     {"com", TAKES_NOTHING},        {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},
     {"daba_dv", TAKES_NOTHING},    {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING},
-    {"observability", TAKES_LINK}, {"estimate", TAKES_NOTHING}, {"closed", TAKES_METHOD},
+    {"observability", TAKES_LINK}, {"estimate", TAKES_NOTHING}, {"fd_two_sweep", TAKES_LINK},
+    {"fd_ud", TAKES_NOTHING}, {"closed", TAKES_METHOD},
     {"assemble", TAKES_NOTHING},   {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
 };
 
@@ -220,7 +223,7 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
         snprintf(
             message, COMPUTE_MESSAGE,
             "%s is not of one link; only pose, jacobian, jdot_v, compliance, "
-            "operational and observability take ':LINK' (closed ':METHOD', closed_id ':JOINT')",
+            "operational, observability and fd_two_sweep take ':LINK' (closed ':METHOD', closed_id ':JOINT')",
             entry);
         return -1;
     }
@@ -1153,6 +1156,37 @@ static int put_closed(compute *c, app_out *out, const item *it) {
     return failed ? -1 : 0;
 }
 
+/* fd_two_sweep: {"qdd": [nv], "compliance": {link: 6 x 6, ...}} */
+static int put_two_sweep(compute *c, app_out *out, const item *it) {
+    const soa_input input = {.q = c->in[IN_Q],
+                             .v = c->in[IN_V],
+                             .tau = c->in[IN_TAU],
+                             .wrenches = c->wrenches,
+                             .wrench_count = c->wrench_count};
+    c->have_kinematics = 0;
+    out_text(out, "\"fd_two_sweep\": {");
+    for (int i = 0; i < it->frame_count; ++i) {
+        double C[36];
+        soa_frame_info info;
+        soa_status status = soa_model_frame(c->model, it->frames[i], &info);
+        if (status == SOA_OK)
+            status = soa_fd_two_sweep(c->model, c->work, &input, it->frames[i], SOA_AXES_WORLD,
+                                      c->vector, C);
+        if (status == SOA_E_ARGUMENT)
+            return say(c, "fd_two_sweep: link '%s' is not at the end of a chain", info.name);
+        if (status != SOA_OK) return say_status(c, "fd_two_sweep", status);
+        if (i == 0) {
+            if (put(c, out, "qdd", c->vector, 0, c->nv) != 0) return -1;
+            out_text(out, ", \"compliance\": {");
+        } else {
+            out_bytes(out, ", ", 2);
+        }
+        if (put(c, out, info.name, C, 6, 6) != 0) return -1;
+    }
+    out_text(out, "}}");
+    return 0;
+}
+
 static int put_item(compute *c, app_out *out, const item *it) {
     const soa_model *m = c->model;
     soa_work *w = c->work;
@@ -1165,6 +1199,7 @@ static int put_item(compute *c, app_out *out, const item *it) {
     if (it->function == COMPLIANCE || it->function == OPERATIONAL) return put_tasks(c, out, it);
     if (it->function == OBSERVABILITY) return put_observability(c, out, it);
     if (it->function == ESTIMATE) return put_estimate(c, out);
+    if (it->function == FD_TWO_SWEEP) return put_two_sweep(c, out, it);
     if (compute_functions[it->function].takes == TAKES_LINK) return put_frames(c, out, it);
     if (it->function >= CLOSED) return put_closed(c, out, it);
     c->have_kinematics = 0; /* every call below uses q */
@@ -1178,6 +1213,15 @@ static int put_item(compute *c, app_out *out, const item *it) {
     case ABA:
         key = "qdd";
         status = soa_aba(m, w, q, v, tau, c->wrenches, c->wrench_count, x);
+        break;
+    case FD_UD:
+        status = soa_fd_ud(m, w,
+                           &(soa_input){.q = q,
+                                        .v = v,
+                                        .tau = tau,
+                                        .wrenches = c->wrenches,
+                                        .wrench_count = c->wrench_count},
+                           x);
         break;
     case MASS:
         rows = c->nv;

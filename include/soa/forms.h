@@ -216,11 +216,14 @@ SOA_API soa_status soa_boundary_problem(const soa_model *model, soa_work *work,
 /* Formulas that carry an inertia over a joint (update) and to the parent (propagation).  They are
  * equal except for rounding. */
 typedef enum soa_inertia_update {
-    SOA_UPDATE_43,    /* P+ = P - (P H') D^-1 (H P), both products formed, as printed */
-    SOA_UPDATE_43_U,  /* P+ = P - U D^-1 U', U = P H' formed once, as fast codes do */
-    SOA_UPDATE_50,    /* P+ = (I - G H) P */
-    SOA_UPDATE_50_T,  /* P+ = P (I - G H)' */
-    SOA_UPDATE_51,    /* P+ = (I - G H) P (I - G H)' + G R G', R the reflected rotor inertia */
+    SOA_UPDATE_43,      /* P+ = P - (P H') D^-1 (H P), both products formed, as printed */
+    SOA_UPDATE_43_U,    /* P+ = P - U D^-1 U', U = P H' formed once, as fast codes do */
+    SOA_UPDATE_50,      /* P+ = (I - G H) P */
+    SOA_UPDATE_50_T,    /* P+ = P (I - G H)' */
+    SOA_UPDATE_51,      /* P+ = (I - G H) P (I - G H)' + G R G', R the reflected rotor inertia */
+    SOA_UPDATE_43_ZERO, /* the same, and then H P+ = 0 is set (not where there is a rotor) */
+    /* P = U diag(d) U', its factors carried instead of P; exact rotors: SOA_E_JOINT */
+    SOA_UPDATE_UD,
     SOA_UPDATE_84,    /* (84): mass, mass centre and inertia as 3 x 3 blocks, 21 parameters */
     SOA_COMPOSITE_29, /* r of (29): composite inertia, all joints locked, no update */
     /* (33): the same in 10 parameters, mass, mass centre and inertia, as printed */
@@ -234,10 +237,26 @@ typedef enum soa_storage {
 } soa_storage;
 /* P of a body at q by the chosen formula: P- of R87, predicted, 36 numbers, body axes, about its
  * joint.  Plain 6 x 6 code that shares nothing with soa_aba.  body 0: the inertia that the base
- * feels.  storage is ignored by (84) and (33), which have 21 and 10 parameters.  O(n). */
+ * feels.  storage is ignored by UD, (84) and (33), which
+ * have 21, 21 and 10 parameters.  O(n). */
 SOA_API soa_status soa_articulated_inertia(const soa_model *model, soa_work *work, const double *q,
                                            soa_inertia_update update, soa_storage storage, int body,
                                            double P[36]);
+
+/* --- square-root filter: forward dynamics with factored inertias ------------------------------ */
+/* qdd of soa_aba from q, v, tau, wrenches, with the articulated inertias carried as P = U diag(d) U*
+ * (unit triangular, positive weights), so that nothing is subtracted from an inertia:
+ * docs/theory/inertia-updates.md.  For heavy loads on light links, where soa_aba loses about as many
+ * digits as the ratio of masses has, and for single precision.  2.5 times the operations of soa_aba and
+ * about six times its time.
+ * Trees with every type of joint, friction, springs, reflected rotors; exact rotors (SOA_E_JOINT)
+ * and mimic joints (SOA_E_MIMIC) are refused.  O(n). */
+SOA_API soa_status soa_fd_ud(const soa_model *model, soa_work *work, const soa_input *input,
+                             double *qdd);
+/* The same in single precision; arguments as soa_aba_f (q is needed).  The factors of the links'
+ * inertias are made in double, once, and rounded. */
+SOA_API soa_status soa_fd_ud_f(const soa_model *model, soa_work *work, const float *q,
+                               const float *v, const float *tau, const float *fext, float *qdd);
 
 /* --- diagonalised equations of motion: RJK91 section 6 ---------------------------------------- */
 /* M = m m*, m = (I + H phi K) D^1/2: RJK91 (11) to (13).  D^1/2 is the square root of D, or its
@@ -413,6 +432,23 @@ SOA_API soa_status soa_fd_tridiagonal(const soa_model *model, soa_work *work, vo
  * are orthonormal, T' H* = 0. */
 SOA_API soa_status soa_fd_constraint_forces_basis(const soa_model *model, const void *memory,
                                                   int body, double *T);
+
+/* --- two sweeps, from the base: RK88-I section 5 ---------------------------------------------- */
+/* qdd of soa_aba from q, v, tau, wrenches, for unbranched chains and several of them, in one sweep
+ * outward and one inward: R87's two-point boundary problem with its Riccati equation swept from the
+ * base; docs/theory/two-sweep.md.  Friction, springs and rotors as in soa_aba.  O(n).
+ *
+ * compliance: J M^-1 J' (6 x 6, row by row) of `frame`, which must be on a last link, in its own
+ * axes or in world axes: RJK91's Omega(0), which the outward sweep leaves.  NULL: not wanted, and
+ * frame and axes are ignored.  World axes cost one more sweep.
+ *
+ * SOA_E_BRANCHED: a body carries more than one.  SOA_E_HINGE_SINGULAR: the hinge of a link does not
+ * move that link's own inertia, or a link is lighter than about 1e-6 of what it carries.  Unlike
+ * soa_aba, this call does not allow massless inner links without an armature, and light links cost
+ * digits: about the square of the ratio.  SOA_E_MIMIC.  SOA_E_ARGUMENT also where the frame
+ * is not on a last link.  soa_work_failed_body is the body. */
+SOA_API soa_status soa_fd_two_sweep(const soa_model *model, soa_work *work, const soa_input *input,
+                                    int frame, soa_axes axes, double *qdd, double *compliance);
 
 /* --- divide and conquer ----------------------------------------------------------------------- */
 /* Forward dynamics in O(log n) steps on as many cores.  The machine is cut into segments; pairs of

@@ -17,12 +17,12 @@ from __future__ import annotations
 import concurrent.futures
 import weakref
 from collections.abc import Sequence
-from ctypes import POINTER, byref, c_double, c_int, c_void_p, cast
+from ctypes import POINTER, byref, c_double, c_float, c_int, c_void_p, cast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._call import Array, check, numbers, text, vector
 from ._errors import error, no_mimic
@@ -33,8 +33,8 @@ from .frames import Wrench
 if TYPE_CHECKING:
     from .model import Model
 
-Update = Literal["43", "43_u", "50", "50_t", "51", "84", "composite_29", "composite_33"]
-UPDATES: tuple[Update, ...] = ("43", "43_u", "50", "50_t", "51", "84", "composite_29", "composite_33")
+Update = Literal["43", "43_u", "50", "50_t", "51", "43_zero", "ud", "84", "composite_29", "composite_33"]
+UPDATES: tuple[Update, ...] = ("43", "43_u", "50", "50_t", "51", "43_zero", "ud", "84", "composite_29", "composite_33")
 
 
 def _raise(model: Model, status: int, body: int, what: str) -> None:
@@ -181,8 +181,8 @@ def articulated_inertia(
     base feels.
 
     update: R87's equation: "43" P+ = P - (P H') D^-1 (H P), both products formed; "43_u" with U = P H' formed once;
-    "50" (I - G H) P; "50_t" its transpose; "51" Joseph's form; "84" in 3 x 3 blocks; "composite_29", "composite_33":
-    all joints locked.  storage: "full" computes all 36 numbers, so that nothing keeps P symmetric; "symmetric" 21 of
+    "50" (I - G H) P; "50_t" its transpose; "51" Joseph's form; "43_zero" as "43_u", with H P+ = 0 set; "ud" factors
+    U diag(d) U' in place of P; "84" in 3 x 3 blocks; "composite_29", "composite_33": all joints locked.  storage: "full" computes all 36 numbers, so that nothing keeps P symmetric; "symmetric" 21 of
     them.
     """
     if update not in UPDATES:
@@ -327,6 +327,81 @@ def fd_tridiagonal(
     return _constraint_forces(model, _c.soa_fd_tridiagonal, q, v, tau, wrenches)
 
 
+# --- forward dynamics in two sweeps, and with factored inertias -----------------------------------------------------
+
+
+def fd_two_sweep(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: Sequence[Wrench] = (),
+    frame: str | int | None = None,
+    axes: Literal["world", "body"] = "world",
+) -> tuple[Array, Array | None]:
+    """qdd of an unbranched chain in one sweep outward and one inward, RK88-I section 5, and the compliance of a frame.
+
+    frame: on a last link; its compliance J M^-1 J' (6, 6), which the outward sweep leaves, is the second result (None
+    without a frame). Light links cost digits, massless inner links are refused: docs/theory/two-sweep.md.
+    """
+    if axes not in ("world", "body"):
+        raise ValueError(f"axes is {axes!r}, expected 'world' or 'body'")
+    state = State(model, q, v, None, tau, wrenches)
+    number = 0 if frame is None else model.find_frame(frame)
+    qdd, compliance = np.zeros(model.nv), None if frame is None else np.zeros((6, 6))
+    kind = _c.SOA_AXES_WORLD if axes == "world" else _c.SOA_AXES_BODY
+    with model._work() as work:
+        status = _c.soa_fd_two_sweep(
+            model._pointer, work, state.pointer, number, kind, numbers(qdd), numbers(compliance)
+        )
+        _raise(model, status, _c.soa_work_failed_body(work), "fd_two_sweep")
+    return qdd, compliance
+
+
+def fd_ud(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: Sequence[Wrench] = (),
+) -> Array:
+    """qdd of `Model.aba` with articulated inertias carried as U diag(d) U': for heavy loads on light links.
+
+    docs/theory/inertia-updates.md has the digits kept and the time.
+    """
+    state = State(model, q, v, None, tau, wrenches)
+    qdd = np.zeros(model.nv)
+    with model._work() as work:
+        status = _c.soa_fd_ud(model._pointer, work, state.pointer, numbers(qdd))
+        _raise(model, status, _c.soa_work_failed_body(work), "fd_ud")
+    return qdd
+
+
+def fd_ud_f(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    fext: ArrayLike | None = None,
+) -> NDArray[np.float32]:
+    """`fd_ud` in single precision; fext: wrenches on all bodies, (bodies, 6), in the bodies' axes at their origins."""
+    arrays = [
+        None if x is None else np.ascontiguousarray(vector(name, np.ravel(x), size), dtype=np.float32)
+        for name, x, size in (
+            ("q", q, model.nq),
+            ("v", v, model.nv),
+            ("tau", tau, model.nv),
+            ("fext", fext, 6 * model.body_count),
+        )
+    ]
+    qdd = np.zeros(model.nv, dtype=np.float32)
+    pointers = [None if x is None else x.ctypes.data_as(POINTER(c_float)) for x in [*arrays, qdd]]
+    with model._work() as work:
+        status = _c.soa_fd_ud_f(model._pointer, work, *pointers)
+        _raise(model, status, _c.soa_work_failed_body(work), "fd_ud_f")
+    return qdd
+
+
 # --- divide and conquer ---------------------------------------------------------------------------------------------
 
 
@@ -445,6 +520,9 @@ __all__ = [
     "boundary_problem",
     "fd_constraint_forces",
     "fd_tridiagonal",
+    "fd_two_sweep",
+    "fd_ud",
+    "fd_ud_f",
     "inverse_sums",
     "jtj",
     "jtj_inverse",

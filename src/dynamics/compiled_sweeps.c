@@ -7,6 +7,9 @@
 #include "../sweep/lanes.h"
 #include "../sweep/mass.h"
 #include "../sweep/rnea.h"
+#if SOAI_LANES == 1
+#include "../sweep/ud.h"
+#endif
 
 /* Lanes and float serve batches and small targets: forward and inverse dynamics and the mass
  * matrix. */
@@ -19,6 +22,7 @@
 #include "../sweep/minv.h"
 #include "../sweep/diagonalised.h"
 #include "../sweep/operational.h"
+#include "../sweep/two_sweep.h"
 #if SOAI_NUMBER == SOAI_DOUBLE
 #include "../sweep/segment_sweeps.h"
 #endif
@@ -116,12 +120,12 @@ static void k_factor_mul(const void *view, void *work, int factor, const void *x
 static void k_diagonal_bias(const void *view, void *work, const void *nu, void *v, void *mu) {
     diagonal_bias(view, work, nu, v, mu);
 }
-static void k_inertia(const void *work, int body, void *P) {
-    const kernel_work *w = work;
-    real *out = P;
-    for (int r = 0; r < 6; ++r)
-        for (int c = 0; c < 6; ++c)
-            out[6 * r + c] = abi_entry(w->b[body].P, r, c);
+static int k_two_sweep(const void *view, void *work, const void *factors, const void *q,
+                       const void *v, const void *tau, const void *fext, void *vdot) {
+    return two_sweep(view, work, factors, q, v, tau, fext, vdot);
+}
+static void k_two_sweep_compliance(const void *work, int body, void *C) {
+    two_sweep_compliance(work, body, C);
 }
 #endif
 
@@ -136,6 +140,21 @@ soai_operator_sweep_fn SOAI_OPERATOR_SWEEP;
 #endif
 
 #if SOAI_LANES == 1
+static void k_inertia(const void *work, int body, void *P) {
+    const kernel_work *w = work;
+    real *out = P;
+    for (int r = 0; r < 6; ++r)
+        for (int c = 0; c < 6; ++c)
+            out[6 * r + c] = abi_entry(w->b[body].P, r, c);
+}
+static int k_aba_ud(const void *view, void *work, const void *factors, const void *q, const void *v,
+                    const void *tau, const void *fext, void *vdot) {
+    return aba_ud(view, work, factors, q, v, tau, fext, vdot);
+}
+static void k_ud_inertia(const void *view, const void *work, const void *factors, int body,
+                         void *P) {
+    ud_inertia(view, work, factors, body, P);
+}
 static int k_mass(const void *view, void *work, const void *q, void *M) {
     return mass(view, work, q, M);
 }
@@ -146,6 +165,9 @@ static int k_mass(const void *view, void *work, const void *q, void *M) {
 #define k_level 0
 #else
 #define k_mass 0
+#define k_aba_ud 0
+#define k_ud_inertia 0
+#define k_inertia 0
 static int k_mass_columns(const void *view, void *work, const void *q, void *M) {
     return mass_columns(view, work, q, M);
 }
@@ -179,6 +201,9 @@ const soai_kernels SOAI_TABLE = {
     .aba = k_aba,
     .mass = k_mass,
     .crba = k_crba,
+    .aba_ud = k_aba_ud,
+    .ud_inertia = k_ud_inertia,
+    .inertia = k_inertia,
 #if SOAI_EVERYTHING
     .mass_r87 = k_mass_r87,
     .aba_spatial = k_aba_spatial,
@@ -200,7 +225,8 @@ const soai_kernels SOAI_TABLE = {
     .rnea_derivatives = k_rnea_derivatives,
     .factor_mul = k_factor_mul,
     .diagonal_bias = k_diagonal_bias,
-    .inertia = k_inertia,
+    .two_sweep = k_two_sweep,
+    .two_sweep_compliance = k_two_sweep_compliance,
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
     .exec = SOAI_OPERATOR_SWEEP,

@@ -1,5 +1,6 @@
 /* work.c  laying out a work space, choosing the instruction set, checking states. */
 #include "work.h"
+#include "../table/inertia_factors.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,6 +40,7 @@ static void align(soa_work *w) {
     w->aligned.geared = soai_level(&w->view, which, (soai_body_double *)w->aligned.body,
                                    (soai_dof_double *)w->aligned.dof, w->frames);
     w->aligned_f.geared = w->aligned.geared;
+    soai_factor_inertias(w->aligned.nb, w->aligned.body, w->factors);
 }
 
 static size_t layout(const soa_model *m, char *memory) {
@@ -61,6 +63,8 @@ static size_t layout(const soa_model *m, char *memory) {
     soai_body_float *body_f = soai_take(memory, &at, (nb + 1) * sizeof *body_f);
     soai_dof_float *dof_f = soai_take(memory, &at, tv * sizeof *dof_f);
     w->frames = soai_take(memory, &at, (nb + 1) * sizeof *w->frames);
+    w->factors = soai_take(memory, &at, SOAI_FACTOR_SIZE * (nb + 1) * sizeof(double));
+    w->factors_f = soai_take(memory, &at, SOAI_FACTOR_SIZE * (nb + 1) * sizeof(float));
     void *arrays = soai_take(memory, &at, reals * sizeof(double));
     w->w_f = soai_take(memory, &at, w->kf->work_bytes);
     void *arrays_f = soai_take(memory, &at, reals_f * sizeof(float));
@@ -95,6 +99,8 @@ static size_t layout(const soa_model *m, char *memory) {
         align(w);
         soai_round_tables(m->nb, w->aligned.body, m->tv, w->aligned.dof,
                           (soai_body_float *)w->aligned_f.body, (soai_dof_float *)w->aligned_f.dof);
+        for (size_t j = SOAI_FACTOR_SIZE; j < SOAI_FACTOR_SIZE * (nb + 1); ++j)
+            w->factors_f[j] = (float)w->factors[j];
         w->by_columns = soai_by_columns(m->nb, soai_bodies(m));
         /* NaN: a sweep that reads what nobody wrote shows itself */
         memset(arrays, 0xff, reals * sizeof(double));

@@ -28,6 +28,8 @@ struct soa_work {
                                * aligned_frames.c */
     soai_view_float aligned_f;
     soai_frame *frames; /* those frames */
+    double *factors;    /* of their inertias, src/table/inertia_factors.h */
+    float *factors_f;   /* rounded */
     int by_columns;     /* the tree has few ancestors: mass.h takes less time than crba.h */
     const soai_view_double *articulated; /* the tables of the articulated inertias in w */
     kernel_work w;

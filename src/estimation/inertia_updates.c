@@ -4,6 +4,8 @@
  * Inward over all bodies:  P(k) = M(k) + sum over children of phi P+ phi'  (37), and P+ from P by
  *     one of (43)  P - (P H') D^-1 (H P), or with U = P H' formed once, P - U D^-1 U'
  *     (50)  (I - G H) P,  P (I - G H)'
+ *     (43)0 the same as U, with H P+ = 0 set, and UD: P = U diag(d) U' in place of P, nothing is
+ *           subtracted from it
  *     (51)  (I - G H) P (I - G H)' + G R G'  (84)  3 x 3 blocks J, C rho, rho (the mass): 21
  *     parameters (29)  P itself: joints locked          (33)  the same as mass, mass centre,
  *     inertia: 10 parameters
@@ -14,6 +16,8 @@
  * multiplied out, as here.  (33) is as printed.  Plain double arithmetic, 6 x 6 by 6 x 6: nothing
  * is shared with the sweeps but the poses and the joint maps.  O(n). */
 #include "estimation_internal.h"
+#include "../table/inertia_factors.h"
+#include <math.h>
 
 typedef struct hinge_terms {
     int n;
@@ -27,25 +31,31 @@ static void times_inertia(int n, const double *X, const double P[36], double *ou
     for (int r = 0; r < n; ++r)
         six_mul(P, X + 6 * r, out + 6 * r);
 }
-/* H, S, U, D, G of the joint of body i for P; 0 if it moves nothing. */
-static int joint_of(const soa_work *w, int i, const double P[36], hinge_terms *j) {
+/* H, S, R of the joint of body i. */
+static void hinge_map(const soa_work *w, int i, hinge_terms *j) {
     const soai_view_double *k = &w->view;
     const soai_body_double *b = k->body + i;
-    double size[6];
-    hinge_size(k, &w->w, b, b->kind, b->nv, P[0] + P[7] + P[14], P[21] + P[28] + P[35], size);
     j->n = b->nv;
     for (int c = 0; c < b->nv; ++c) {
         step_column(k, &w->w, b, b->kind, c, j->H + 6 * c);
         v6_zero(j->S + 6 * c);
     }
     if (b->rotor) step_rotor_couple(k, &w->w, b, i, j->S);
+    for (int r = 0; r < j->n; ++r)
+        j->R[r] = k->dof[b->iv + r].armature - 2 * v6_dot(j->H + 6 * r, j->S + 6 * r);
+}
+/* And U, D, G for P; 0 if it moves nothing. */
+static int joint_of(const soa_work *w, int i, const double P[36], hinge_terms *j) {
+    const soai_view_double *k = &w->view;
+    const soai_body_double *b = k->body + i;
+    double size[6];
+    hinge_map(w, i, j);
+    hinge_size(k, &w->w, b, b->kind, b->nv, P[0] + P[7] + P[14], P[21] + P[28] + P[35], size);
     times_inertia(j->n, j->H, P, j->U);
     for (int r = 0; r < j->n; ++r) {
         for (int c = 0; c < j->n; ++c)
             j->D[j->n * r + c] = v6_dot(j->H + 6 * c, j->U + 6 * r);
-        const double armature = k->dof[b->iv + r].armature;
-        j->R[r] = armature - 2 * v6_dot(j->H + 6 * r, j->S + 6 * r);
-        j->D[(j->n + 1) * r] += armature;
+        j->D[(j->n + 1) * r] += k->dof[b->iv + r].armature;
     }
     if (!block_factor(j->n, j->D, size)) return 0;
     for (int r = 0; r < j->n; ++r)
@@ -125,6 +135,126 @@ static void update_51(const hinge_terms *j, const double P[36], double out[36]) 
     turn(out);
     subtract_gain(j, out, FS, out);
     turn(out);
+}
+
+/* (43) U, after which H P+ = 0 is set where no rotor stops that: P+ <- N P+ N, N the projector on
+ * what is orthogonal to the rows of H. */
+static void update_43_zero(const hinge_terms *j, const double P[36], double out[36]) {
+    double N[36] = {0}, T[36], h[36];
+    update_43_u(j, P, out);
+    for (int m = 0; m < j->n; ++m)
+        if (j->R[m] != 0 || v6_dot(j->S + 6 * m, j->S + 6 * m) != 0) return;
+    for (int r = 0; r < 6; ++r)
+        N[7 * r] = 1;
+    for (int m = 0; m < j->n; ++m) { /* rows of H, made orthonormal */
+        v6_copy(j->H + 6 * m, h + 6 * m);
+        for (int k = 0; k < m; ++k)
+            v6_add_scaled(-v6_dot(h + 6 * k, h + 6 * m), h + 6 * k, h + 6 * m);
+        const double size = v6_dot(h + 6 * m, h + 6 * m);
+        for (int r = 0; r < 6; ++r)
+            for (int c = 0; c < 6; ++c)
+                N[6 * r + c] -= h[6 * m + r] * h[6 * m + c] / size;
+        for (int r = 0; r < 6; ++r)
+            h[6 * m + r] /= sqrt(size);
+    }
+    six_six(N, out, T);
+    six_six(T, N, out);
+}
+
+/* ---- UD: 21 numbers, U(i,j) at SOAI_U(i, j), then d ------------------------------------------- */
+enum { UD_COLUMNS = 12 }; /* the parent's six and the child's six */
+
+/* Column c of U. */
+static void ud_column(const double *P, int c, double u[6]) {
+    for (int r = 0; r < 6; ++r)
+        u[r] = r == c;
+    for (int r = 0; r < c; ++r)
+        u[r] = P[SOAI_U(r, c)];
+}
+/* Bierman's update for each row of H, with the armature as noise; 0 if the hinge moves nothing. */
+static int ud_update(const hinge_terms *j, double *P) {
+    double *d = P + SOAI_FACTOR_D;
+    for (int m = 0; m < j->n; ++m) {
+        double a = j->R[m], b[6] = {0};
+        for (int c = 0; c < 6; ++c) {
+            double u[6];
+            ud_column(P, c, u);
+            const double f = v6_dot(u, j->H + 6 * m), v = d[c] * f, next = a + f * v;
+            if (!(next > 0)) continue;
+            d[c] *= a / next;
+            for (int r = 0; a > 0 && r < c; ++r)
+                P[SOAI_U(r, c)] -= f / a * b[r];
+            v6_add_scaled(v, u, b);
+            a = next;
+        }
+        if (!(a > 0)) return 0;
+    }
+    return 1;
+}
+/* parent <- U and d of parent + phi P phi': the columns of both, made triangular by modified weighted
+ * Gram-Schmidt, last row first. */
+static void ud_propagate(const soa_work *w, int i, const double *P, double *parent) {
+    const soai_body_double *b = w->view.body + i;
+    double p[3], X[36], W[6][UD_COLUMNS], weight[UD_COLUMNS];
+    joint_origin(&w->w, b, i, b->kind, p);
+    six_phi(w->w.b[i].R, p, X);
+    for (int c = 0; c < 6; ++c) {
+        double u[6], moved[6], own[6];
+        ud_column(P, c, u);
+        six_mul(X, u, moved);
+        ud_column(parent, c, own);
+        for (int r = 0; r < 6; ++r) {
+            W[r][c] = moved[r];
+            W[r][6 + c] = own[r];
+        }
+        weight[c] = P[SOAI_FACTOR_D + c];
+        weight[6 + c] = parent[SOAI_FACTOR_D + c];
+    }
+    for (int j = 5; j >= 0; --j) {
+        double d = 0;
+        for (int k = 0; k < UD_COLUMNS; ++k)
+            d += weight[k] * W[j][k] * W[j][k];
+        parent[SOAI_FACTOR_D + j] = d;
+        for (int r = 0; r < j; ++r) {
+            double sum = 0;
+            for (int k = 0; k < UD_COLUMNS; ++k)
+                sum += weight[k] * W[j][k] * W[r][k];
+            const double u = d > 0 ? sum / d : 0;
+            parent[SOAI_U(r, j)] = u;
+            for (int k = 0; k < UD_COLUMNS; ++k)
+                W[r][k] -= u * W[j][k];
+        }
+    }
+}
+static void ud_form(const double *P, double out[36]) {
+    memset(out, 0, 36 * sizeof *out);
+    for (int k = 0; k < 6; ++k) {
+        double u[6];
+        ud_column(P, k, u);
+        for (int j = 0; j < 36; ++j)
+            out[j] += P[SOAI_FACTOR_D + k] * (u[j / 6] * u[j % 6]);
+    }
+}
+/* The recursion in factors, down to `body`. */
+static soa_status ud_recursion(soa_work *w, int body, double P_out[36]) {
+    static const unsigned char order[6] = {0, 1, 2, 3, 4, 5};
+    const soai_view_double *k = &w->view;
+    double *P = w->w.B;
+    memset(P, 0, SOAI_FACTOR_SIZE * sizeof *P);
+    for (int i = 1; i <= k->nb; ++i)
+        soai_factor_inertia(k->body[i].M, order, P + SOAI_FACTOR_SIZE * (size_t)i);
+    for (int i = k->nb; i > body; --i) {
+        double *own = P + SOAI_FACTOR_SIZE * (size_t)i;
+        hinge_terms j;
+        hinge_map(w, i, &j);
+        w->body = i;
+        if (k->body[i].rotor) return SOA_E_JOINT;
+        if (!ud_update(&j, own)) return SOA_E_HINGE_SINGULAR;
+        ud_propagate(w, i, own, P + SOAI_FACTOR_SIZE * (size_t)k->body[i].parent);
+    }
+    w->body = -1;
+    ud_form(P + SOAI_FACTOR_SIZE * (size_t)body, P_out);
+    return SOA_OK;
 }
 
 /* out += phi P phi' by two products of matrices */
@@ -244,6 +374,7 @@ soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double
     if (s) return s;
     const soai_view_double *k = &w->view;
     w->k->positions(k, &w->w, in.q);
+    if (update == SOA_UPDATE_UD) return ud_recursion(w, body, P_out);
     memset(w->w.B, 0, 36 * sizeof(double));
     for (int i = 1; i <= k->nb; ++i) {
         double *P = w->w.B + 36 * (size_t)i;
@@ -268,6 +399,7 @@ soa_status soa_articulated_inertia(const soa_model *m, soa_work *w, const double
         switch (update) {
         case SOA_UPDATE_43: update_43(&j, P, after); break;
         case SOA_UPDATE_43_U: update_43_u(&j, P, after); break;
+        case SOA_UPDATE_43_ZERO: update_43_zero(&j, P, after); break;
         case SOA_UPDATE_50: update_50(&j, P, after); break;
         case SOA_UPDATE_50_T: update_50_t(&j, P, after); break;
         case SOA_UPDATE_51: update_51(&j, P, after); break;

@@ -35,6 +35,13 @@ typedef struct soai_kernels {
     /* for trees of few ancestors, soai_by_columns */
     int (*mass)(const void *view, void *work, const void *q, void *M);
     int (*crba)(const void *view, void *work, const void *q, void *M); /* for any tree */
+    /* src/sweep/ud.h, not for lanes; factors of src/table/inertia_factors.h */
+    int (*aba_ud)(const void *view, void *work, const void *factors, const void *q, const void *v,
+                  const void *tau, const void *fext, void *vdot);
+    /* P of a body as 36 numbers, after aba_ud */
+    void (*ud_inertia)(const void *view, const void *work, const void *factors, int body, void *P);
+    /* P of a body as 36 numbers, whatever its layout; not for lanes */
+    void (*inertia)(const void *work, int body, void *P);
     /* the rest stands only in the tables of double (and of the tests' complex and quad) */
     int (*mass_r87)(const void *view, void *work, const void *q, void *M);
     int (*aba_spatial)(const void *view, void *work, const void *q, const void *v, const void *tau,
@@ -64,9 +71,11 @@ typedef struct soai_kernels {
     /* src/sweep/diagonalised.h, after articulate */
     void (*factor_mul)(const void *view, void *work, int factor, const void *x, void *y);
     void (*diagonal_bias)(const void *view, void *work, const void *nu, void *v, void *mu);
-    void (*inertia)(const void *work, int body, void *P); /* P of a body as 36 numbers, whatever its
-                                                           * layout */
-    soai_operator_sweep_fn *exec;                         /* double only */
+    /* src/sweep/two_sweep.h: serial chains; factors of src/table/inertia_factors.h */
+    int (*two_sweep)(const void *view, void *work, const void *factors, const void *q,
+                     const void *v, const void *tau, const void *fext, void *vdot);
+    void (*two_sweep_compliance)(const void *work, int body, void *C);
+    soai_operator_sweep_fn *exec; /* double only */
     /* double only: one task of divide and conquer (src/sweep/segment_sweeps.h) */
     void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep,
                     int n, const double *q, const double *v, const double *tau, const double *fext,

@@ -414,9 +414,14 @@ static void estimation(const soa_model *m, soa_work *w, arrays *x, const double 
     QUIET(plain, soa_boundary_problem(
                      m, w, &(soa_input){.q = q, .v = x->v, .wrenches = &wrench, .wrench_count = 1},
                      x->a, &ends, x->out, NULL, NULL));
-    for (int u = 0; u < SOA_UPDATE_COUNT; u++)
+    for (int u = 0; u < SOA_UPDATE_COUNT; u++) {
+        if (u == SOA_UPDATE_UD) { /* refuses exact rotors */
+            QUIET_VALUE(soa_articulated_inertia(m, w, q, SOA_UPDATE_UD, SOA_STORAGE_FULL, 0, P));
+            continue;
+        }
         QUIET(u < SOA_COMPOSITE_29 ? solving : plain,
               soa_articulated_inertia(m, w, q, (soa_inertia_update)u, SOA_STORAGE_FULL, 0, P));
+    }
 }
 
 /* Closed chains: made in given memory, used, changed, refused. */
@@ -521,6 +526,7 @@ static void floats(const soa_model *m, soa_work *w, arrays *x, const float *q, s
                    soa_status solving) {
     QUIET(plain, soa_rnea_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(solving, soa_aba_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
+    QUIET_VALUE(soa_fd_ud_f(m, w, q, x->vf, x->af, x->fext_f, x->batch_f));
     QUIET(plain, soa_crba_f(m, w, q, x->Mf));
 }
 
@@ -549,6 +555,9 @@ static void constraint_forms(const soa_model *m, soa_work *w, soa_divide *d, voi
     QUIET(SOA_E_MEMORY,
           soa_fd_constraint_forces(m, w, memory, 8, &(soa_input){.q = q, .v = x->v, .tau = x->tau},
                                    x->out, NULL, NULL));
+    QUIET(solving, soa_fd_ud(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out));
+    QUIET_VALUE(soa_fd_two_sweep(m, w, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, 0,
+                                 SOA_AXES_WORLD, x->out, NULL));
     QUIET_VALUE(soa_fd_tridiagonal(
         m, w, memory, size, &(soa_input){.q = q, .v = x->v, .tau = x->tau}, x->out, NULL, NULL));
     QUIET(solving,

@@ -16,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char functions[] =
     "rnea,bias,gravity,aba,mass,mass_inv,pose,jacobian,jdot_v,compliance,operational,energy,"
-    "com,momentum,daba_dq,daba_dv,drnea_dq,drnea_dv,jacobian:camera,closed:forces,closed_id,"
+    "com,momentum,daba_dq,daba_dv,fd_two_sweep,fd_ud,drnea_dq,drnea_dv,jacobian:camera,closed:"
+    "forces,closed_id,"
     "assemble";
 static const char *const keys[] = {
     "tau",         "bias",     "gravity",   "qdd",      "mass",      "mass_inv",

@@ -575,6 +575,27 @@ ask arm7 estimate '{"unknown": [{"link": "link7"}]}'
 has "no covariance" out "unknown[0]: 'covariance' is missing"
 ask arm7 estimate '{"unknown": [{"link": "link7", "covariance": [1, 1, -1, 1, 1, 1]}]}'
 has "no covariance matrix" out "a covariance must be symmetric and positive semi-definite"
+# forward dynamics in the other forms: the same numbers
+state='{"q": [0.1,0.2,0.3,0.4,0.5,0.6], "v": [1,2,3,4,5,6], "fext": [{"link": "link6", "wrench": [1,2,3,4,5,6]}]}'
+ask "puma560 --ideal" aba,compliance "$state"
+numbers out >want
+ask "puma560 --ideal" fd_two_sweep "$state"
+expect "two sweeps" 0
+numbers out >got
+close_to "two sweeps: qdd and compliance" got want 1e-9
+ask "puma560 --ideal" aba "$state"
+numbers out >want
+ask "puma560 --ideal" fd_ud "$state"
+expect "factored inertias" 0
+numbers out >got
+close_to "factored inertias" got want 1e-9
+ask quadruped fd_two_sweep '{}'
+expect "two sweeps of a tree" 1
+has "two sweeps of a tree" out "unbranched"
+ask "puma560 --ideal" fd_two_sweep:link3 '{}'
+expect "two sweeps, an inner link" 1
+has "two sweeps, an inner link" out "link 'link3' is not at the end of a chain"
+
 ask "puma560 --ideal" operational,compliance '{"q": [0.1,0.2,0.3,0.4,0.5,0.6], "v": [1,2,3,4,5,6]}'
 expect "operational space" 0
 has "operational space" out '"lambda": [['

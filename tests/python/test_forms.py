@@ -75,7 +75,7 @@ def test_boundary_problem():
 def test_articulated_inertia():
     model, q, *_ = state_of("satellite")
     P = model.smoother(q)[4].P_minus
-    for update in forms.UPDATES[:6]:
+    for update in forms.UPDATES[:8]:
         for storage in ("full", "symmetric"):
             assert np.allclose(forms.articulated_inertia(model, q, 5, update, storage), P, rtol=1e-9, atol=1e-9)
     composite = forms.articulated_inertia(model, q, 0, "composite_29")
@@ -122,6 +122,47 @@ def test_branches_are_refused():
     with pytest.raises(soa.SoaError) as caught:
         forms.fd_tridiagonal(model, q)
     assert caught.value.status == "SOA_E_BRANCHED" and caught.value.body > 0 and "joint" in str(caught.value)
+
+
+def test_two_sweep():
+    model, q, v, _, tau = state_of("arm7")
+    tip = model.body(7).link
+    wrench = soa.Wrench(tip, [1, 2, 3, 4, 5, 6.0])
+    expected = model.aba(q, v, tau, [wrench])
+    for axes in ("world", "body"):
+        qdd, C = forms.fd_two_sweep(model, q, v, tau, [wrench], tip, axes)
+        assert np.allclose(qdd, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+        Omega = model.compliance(q, [tip], axes)
+        assert np.allclose(C, Omega, rtol=1e-8, atol=1e-8 * np.abs(Omega).max())
+    qdd, C = forms.fd_two_sweep(model, q, v, tau, [wrench])
+    assert C is None and np.allclose(qdd, expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    with pytest.raises(soa.SoaError):
+        forms.fd_two_sweep(model, q, frame=model.body(3).link)
+    with pytest.raises(ValueError):
+        forms.fd_two_sweep(model, q, frame=tip, axes="tool")
+    model, q, *_ = state_of("satellite")
+    with pytest.raises(soa.SoaError) as caught:
+        forms.fd_two_sweep(model, q)
+    assert caught.value.status == "SOA_E_BRANCHED" and caught.value.body > 0
+
+
+def test_factored_inertias():
+    model, q, v, _, tau = state_of("satellite")
+    wrench = soa.Wrench(model.body(3).link, [1, 2, 3, 4, 5, 6.0], axes="body")
+    expected = model.aba(q, v, tau, [wrench])
+    scale = np.abs(expected).max()
+    assert np.allclose(forms.fd_ud(model, q, v, tau, [wrench]), expected, rtol=1e-8, atol=1e-8 * scale)
+    fext = np.zeros((model.body_count, 6))
+    expected = model.aba(q, v, tau)
+    single = forms.fd_ud_f(model, q, v, tau, fext)
+    assert single.dtype == np.float32 and np.allclose(single, expected, atol=1e-3 * np.abs(expected).max())
+    assert np.allclose(forms.fd_ud_f(model, q, v, tau), single)
+    fext[2] = 1, 2, 3, 4, 5, 6
+    assert not np.allclose(forms.fd_ud_f(model, q, v, tau, fext), single)
+    with pytest.raises(ValueError):
+        forms.fd_ud_f(model, q, v[1:])
+    with pytest.raises(soa.SoaError):
+        forms.fd_ud(soa.Model.open("puma560"), soa.Model.open("puma560").neutral())  # exact rotors
 
 
 def test_divide():
