@@ -10,6 +10,9 @@ machines.
 >>> q = arm.neutral() + 0.2
 >>> np.allclose(forms.fd_constraint_forces(arm, q).qdd, arm.aba(q, None, None))
 True
+>>> qdd, compliance = forms.fd_two_sweep(arm, q, frame=arm.body(7).link)
+>>> np.allclose(qdd, forms.fd_ud(arm, q)), compliance.shape
+(True, (6, 6))
 """
 
 from __future__ import annotations
