@@ -47,8 +47,8 @@ const compute_function compute_functions[] = {
     {"com", TAKES_NOTHING},        {"momentum", TAKES_NOTHING}, {"daba_dq", TAKES_NOTHING},
     {"daba_dv", TAKES_NOTHING},    {"drnea_dq", TAKES_NOTHING}, {"drnea_dv", TAKES_NOTHING},
     {"observability", TAKES_LINK}, {"estimate", TAKES_NOTHING}, {"fd_two_sweep", TAKES_LINK},
-    {"fd_ud", TAKES_NOTHING}, {"closed", TAKES_METHOD},
-    {"assemble", TAKES_NOTHING},   {"closed_id", TAKES_JOINT},  {NULL, TAKES_NOTHING},
+    {"fd_ud", TAKES_NOTHING},      {"closed", TAKES_METHOD},    {"assemble", TAKES_NOTHING},
+    {"closed_id", TAKES_JOINT},    {NULL, TAKES_NOTHING},
 };
 
 /* In the order of soa_closed_method. */
@@ -220,11 +220,11 @@ static int add_entry(compute *c, char *entry, char message[COMPUTE_MESSAGE]) {
     }
     const compute_suffix takes = compute_functions[f].takes;
     if (link && takes == TAKES_NOTHING) {
-        snprintf(
-            message, COMPUTE_MESSAGE,
-            "%s is not of one link; only pose, jacobian, jdot_v, compliance, "
-            "operational, observability and fd_two_sweep take ':LINK' (closed ':METHOD', closed_id ':JOINT')",
-            entry);
+        snprintf(message, COMPUTE_MESSAGE,
+                 "%s is not of one link; only pose, jacobian, jdot_v, compliance, "
+                 "operational, observability and fd_two_sweep take ':LINK' (closed ':METHOD', "
+                 "closed_id ':JOINT')",
+                 entry);
         return -1;
     }
     item *it = NULL;

@@ -257,9 +257,10 @@ SOAI_INLINE int ud_inward(joint J, int kind, const konst *factors, const real *v
         const real D = ud_hinge(J, kind, m, P, zeta, G, &g); /* R87 (38), (39), (43) */
         if (!real_all_above(D, size[m] * REAL(SOAI_HINGE_TOLERANCE))) return 0;
         hinge_column(J, kind, m, H);
-        const real eps = T[m] - v6_dot(H, z); /* R87 (40) */
-        J.w->e[J.b->iv + m] = eps / D - g;    /* nu   R87 (42) */
-        v6_add_scaled(eps, G, z);             /* z+   R87 (41) */
+        const real eps = T[m] - v6_dot(H, z);                                 /* R87 (40) */
+        J.w->e[J.b->iv + m] = eps / D - g;                                    /* nu   R87 (42) */
+        v6_add_scaled(eps, G, z);                                             /* z+   R87 (41) */
+        if (ON_AXIS(kind)) G[AXIS_OF(kind)] = hinge_armature(J, kind, 0) / D; /* hinge_keep */
     }
     if (!J.b->parent) return 1;
     joint_entries(J, kind, v, rate);
