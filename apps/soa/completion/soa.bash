@@ -37,9 +37,9 @@ _soa_list() {
 
 # The same of functions; after pose: and the like the links of the model, after closed: methods, after closed_id: joints.
 _soa_functions() {
-    local tail=${cur##*,} names=(rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv observability estimate closed assemble closed_id) i
+    local tail=${cur##*,} names=(rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv observability estimate fd_two_sweep fd_ud closed assemble closed_id) i
     case $tail in
-    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:* | observability:*) mapfile -t names < <("$soa" info "$model" --frames 2>/dev/null) ;;
+    pose:* | jacobian:* | jdot_v:* | compliance:* | operational:* | observability:* | fd_two_sweep:*) mapfile -t names < <("$soa" info "$model" --frames 2>/dev/null) ;;
     closed:*) names=(auto kkt forces null_space) ;;
     closed_id:*) mapfile -t names < <("$soa" info "$model" --joints 2>/dev/null) ;;
     *) tail='' ;;

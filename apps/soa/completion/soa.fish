@@ -25,8 +25,8 @@ function __soa_list
     set -l token (commandline -ct)
     set -l head (string match -r '^.*,' -- $token)
     set -l tail (string replace -r '^.*,' '' -- $token)
-    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv observability estimate closed assemble closed_id
-    if string match -qr '^(pose|jacobian|jdot_v|compliance|operational|observability):' -- $tail
+    set -l names rnea bias gravity aba mass mass_inv pose jacobian jdot_v compliance operational energy com momentum daba_dq daba_dv drnea_dq drnea_dv observability estimate fd_two_sweep fd_ud closed assemble closed_id
+    if string match -qr '^(pose|jacobian|jdot_v|compliance|operational|observability|fd_two_sweep):' -- $tail
         set names (__soa_names --frames)
     else if string match -qr '^(closed):' -- $tail
         set names auto kkt forces null_space
