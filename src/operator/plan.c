@@ -332,14 +332,15 @@ static int level_all(builder *b, int first) {
 #define WAY_OF(level) ((level) % 2 == 0 ? first : -first)
     for (int i = 0; i < b->count; ++i) {
         value *v = b->v + i;
-        int level = dense_op(v->code) ? -1 : 0;
+        const int between = soai_between_sweeps(v);
+        int level = between ? -1 : 0;
         const int ab[2] = {v->a, v->b};
         for (int s = 0; s < (two_vectors(v->code) ? 2 : 1); ++s)
             if (ab[s] >= 0) {
                 const value *o = b->v + ab[s];
                 int after = o->level;
-                if (!dense_op(v->code) &&
-                    ((o->space >= SOA_SPACE_BASE && o->code != OP_INPUT) || dense_op(o->code)))
+                if (!between &&
+                    ((o->space >= SOA_SPACE_BASE && o->code != OP_INPUT) || soai_between_sweeps(o)))
                     ++after; /* known only after the sweep */
                 if (after > level) level = after;
             }
@@ -573,7 +574,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
         total += soai_slot_size(m, v->space);
         p->recursions += recursion(v->code);
         p->articulates |= uses_P(v->code) || block_uses_P(v);
-        solves += dense_op(v->code);
+        solves += soai_between_sweeps(v);
     }
     p->composes |= computes(p, LEAF_DCOMPOSITE);
     p->memory = soai_zeroed(total + 1, sizeof(double));
@@ -599,13 +600,21 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
         for (int i = 0; i < b->count; ++i) {
             const value *v = b->v + i;
             if (v->level != level || v->code == OP_INPUT) continue;
-            if (dense_op(v->code)) {
+            if (soai_between_sweeps(v)) {
                 solve *s = p->solves + p->solve_count++;
                 s->level = level;
                 s->value = i;
                 s->turned = v->b;
                 s->in = p->slot[v->a] + soai_slot_start(b->v[v->a].space);
                 s->out = p->slot[i] + soai_slot_start(v->space);
+                if (v->code == OP_SUM) {
+                    s->sum = 1;
+                    s->x = v->x;
+                    s->y = v->y;
+                    s->second = v->b >= 0 ? p->slot[v->b] : NULL;
+                    s->rows = m->size[v->space];
+                    continue;
+                }
                 s->rows = m->size[v->leaf->to];
                 s->columns = m->size[v->leaf->from];
                 s->pseudo = v->code == OP_PSEUDO;
@@ -664,6 +673,9 @@ static soa_status run_pseudo(soa_machine *m, const solve *s) {
 }
 static soa_status run_solve(soa_machine *m, const solve *s) {
     const int n = s->rows;
+    for (int j = 0; s->sum && j < n; ++j)
+        s->out[j] = s->x * s->in[j] + (s->second ? s->y * s->second[j] : 0);
+    if (s->sum) return SOA_OK;
     if (s->given && s->gears && !m->geared) {
         memset(s->out, 0, (size_t)(s->turned ? s->columns : s->rows) * sizeof(double));
         return SOA_OK;
@@ -726,10 +738,6 @@ soa_status soai_plan_run_all(soa_plan *p) {
                 memset(ops[o].out, 0, 6 * ((size_t)m->model->nb + 1) * sizeof(double));
             if (ops[o].code == OP_E_T || ops[o].code == OP_BC_T)
                 memset(ops[o].out, 0, (size_t)m->size[ops[o].space] * sizeof(double));
-            if (ops[o].code == OP_SUM && ops[o].space >= SOA_SPACE_BASE)
-                for (int j = 0; j < m->size[ops[o].space]; ++j)
-                    ops[o].out[j] =
-                        ops[o].x * ops[o].a[j] + (ops[o].b ? ops[o].y * ops[o].b[j] : 0);
         }
         if (count)
             w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count,
@@ -834,7 +842,7 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
         t->runs = SOA_MEMORYLESS;
     }
     t->recursion = recursion(v->code);
-    snprintf(t->left, sizeof t->left, dense_op(v->code) ? "%s" : "%s(k)", out);
+    snprintf(t->left, sizeof t->left, soai_between_sweeps(v) ? "%s" : "%s(k)", out);
     size_t at = 0;
 #define SAY(...)                                                                           \
     at += (size_t)snprintf(t->right + at, at < sizeof t->right ? sizeof t->right - at : 0, \
@@ -872,18 +880,20 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     case OP_CENTRIPETAL: SAY("[0; omega x v] of %s(k)", x); break;
     case OP_CROSS: SAY("%s(k) x %s(k)", y, x); break;
     case OP_CROSS_FORCE: SAY("%s(k) x* %s(k)", x, y); break;
-    case OP_SUM:
+    case OP_SUM: {
+        const char *k = soai_between_sweeps(v) ? "" : "(k)";
         if (v->x == 1)
-            SAY("%s(k)", x);
+            SAY("%s%s", x, k);
         else if (v->x == -1)
-            SAY("-%s(k)", x);
+            SAY("-%s%s", x, k);
         else
-            SAY("%g %s(k)", v->x, x);
+            SAY("%g %s%s", v->x, x, k);
         if (v->b >= 0 && (v->y == 1 || v->y == -1))
-            SAY(" %s %s(k)", v->y < 0 ? "-" : "+", y);
+            SAY(" %s %s%s", v->y < 0 ? "-" : "+", y, k);
         else if (v->b >= 0)
-            SAY(" + %g %s(k)", v->y, y);
+            SAY(" + %g %s%s", v->y, y, k);
         break;
+    }
     default: SAY("%s(k) %s(k)", t->factor, x);
     }
 #undef SAY
@@ -932,7 +942,7 @@ void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
             const value *v = p->values->v + i;
             if (v->level != level || v->code == OP_INPUT) continue;
             soa_plan_step t = {.sweep = level + 1, .way = inward ? SOA_CAUSAL : SOA_ANTICAUSAL};
-            if (dense_op(v->code)) t.way = SOA_MEMORYLESS;
+            if (soai_between_sweeps(v)) t.way = SOA_MEMORYLESS;
             say_step(p, i, runs, &t);
             fn(user, &t);
         }

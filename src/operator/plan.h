@@ -18,6 +18,11 @@ typedef struct builder {
     const soa_expr *what; /* where it failed */
 } builder;
 
+/* Done between sweeps, not body by body: dense operations, and sums in spaces that belong to no body. */
+static inline int soai_between_sweeps(const value *v) {
+    return v->code == OP_SOLVE || v->code == OP_MATRIX || v->code == OP_PSEUDO ||
+           (v->code == OP_SUM && v->space >= SOA_SPACE_BASE);
+}
 /* inv(E) x or pinv(E) x in small spaces, with E formed by runs of its own plan; or a caller's matrix
  */
 typedef struct solve {
@@ -29,6 +34,10 @@ typedef struct solve {
     double *room;
     int level, turned, rows, columns;
     int value; /* the value that it computes */
+    /* A sum: out = x in + y second (NULL: none), `rows` numbers. */
+    int sum;
+    double x, y;
+    const double *second;
 } solve;
 struct soa_plan {
     soa_machine *machine;

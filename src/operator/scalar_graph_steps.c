@@ -764,12 +764,16 @@ static int dense_step(soa_scalar_graph *g, const soa_plan *plan, const solve *s,
                  to = soai_slot_start(v->space);
     const node *in = x->slot[v->a] + from;
     node *out = x->slot[s->value] + to;
+    g->body = 0;
+    g->part = PART_DENSE;
     if (v->code == OP_MATRIX) {
-        g->body = 0;
-        g->part = PART_DENSE;
         return soai_graph_matrix(g, v->leaf, v->b, in, out);
     }
     if (v->code == OP_PSEUDO) return 0;
+    for (int j = 0; v->code == OP_SUM && j < g->m->size[v->space]; ++j)
+        out[j] = add(multiply(constant(v->x), in[j]),
+                     v->b >= 0 ? multiply(constant(v->y), x->slot[v->b][j]) : 0);
+    if (v->code == OP_SUM) return 1;
     const int n = s->rows;
     node *A = soai_zeroed((size_t)n * (size_t)n + 1, sizeof *A);
     int fine = A != NULL;
@@ -789,35 +793,18 @@ static int dense_step(soa_scalar_graph *g, const soa_plan *plan, const solve *s,
     free(A);
     return fine;
 }
-/* Sums in the space of the base, which is no body's. */
-static void base_sums(soa_scalar_graph *g, const builder *bl, int level, values *x) {
-    g->body = 0;
-    for (int i = 0; i < bl->count; ++i) {
-        const value *v = bl->v + i;
-        if (v->code != OP_SUM || v->level != level || v->space < SOA_SPACE_BASE) continue;
-        g->part = PART_REST;
-        for (int j = 0; j < g->m->size[v->space]; ++j)
-            x->slot[i][j] = add(multiply(constant(v->x), x->slot[v->a][j]),
-                                v->b >= 0 ? multiply(constant(v->y), x->slot[v->b][j]) : 0);
-    }
-}
-static int dense_code(int code) {
-    return code == OP_SOLVE || code == OP_MATRIX || code == OP_PSEUDO;
-}
 static int run(soa_scalar_graph *g, const soa_plan *plan, values *x) {
     const builder *bl = plan->values;
     const int nb = g->m->work->view.nb;
     for (int level = -1; level < plan->sweeps; ++level) {
         const int inward = (level % 2 == 0 ? plan->first : -plan->first) > 0;
-        base_sums(g, bl, level, x);
         for (int n = 1; level >= 0 && n <= nb; ++n) {
             const int i = inward ? nb + 1 - n : n;
             g->inward = inward;
             g->body = i;
             for (int v = 0; v < bl->count; ++v)
                 if (x->wanted[v] && bl->v[v].level == level && bl->v[v].code != OP_INPUT &&
-                    !dense_code(bl->v[v].code) &&
-                    !(bl->v[v].code == OP_SUM && bl->v[v].space >= SOA_SPACE_BASE))
+                    !soai_between_sweeps(bl->v + v))
                     operation(g, bl, x->slot, v, i);
         }
         for (int i = 0; i < plan->solve_count; ++i)

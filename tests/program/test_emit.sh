@@ -82,6 +82,7 @@ for how in "--axes link" "--axes world"; do
     check random-ideal:7 "alphac + ac + 0" $how
     check arm7 "J' inv(J inv(Mass) J') f0" $how
     check arm7 "phi(link3, link6) V + at(link2) a" $how
+    check arm7 "E' (M E (g + 2 g) + phi b) - g" $how
 done
 
 # What others call: exit codes and messages of soa op and soa identity.

@@ -430,6 +430,28 @@ static void count_line(app_out *out, const char *name, const soa_count *c) {
               c->divisions, c->sines);
     if (c->roots) out_print(out, "%-24s %10ld\n", "  square roots", c->roots);
 }
+/* Zeros for the letters of an expression, so that it can be planned without a state. */
+static void zero_letters(op *o, const soa_expr *e) {
+    soa_expr_info info;
+    if (!e || soa_expr_get_info(e, &info) != SOA_OK) return;
+    for (int i = 0; i < info.count; ++i)
+        zero_letters(o, soa_expr_part(e, i));
+    if (info.kind != SOA_EXPR_LEAF || info.what) return;
+    const soa_space from = soa_expr_domain(e), to = soa_expr_codomain(e);
+    const size_t columns =
+        from == SOA_SPACE_ONE ? 1 : (size_t)soa_machine_space_size(o->machine, from);
+    const size_t n = info.blocks ? soa_machine_blocks_size(o->machine, to)
+                                 : columns * (size_t)soa_machine_space_size(o->machine, to);
+    double *zero = calloc(n + 1, sizeof *zero);
+    if (!zero) return;
+    if (info.blocks)
+        soa_machine_set_blocks(o->machine, info.name, to, zero);
+    else if (from == SOA_SPACE_ONE)
+        soa_machine_set_vector(o->machine, info.name, to, zero);
+    else
+        soa_machine_set_matrix(o->machine, info.name, from, to, zero);
+    free(zero);
+}
 /* Prints the operations one by one: counted, or as C. */
 static int scalars(op *o, const app_args *args, app_out *out) {
     const char *axes = args->value[AXES], *link = args->value[PARTS];
@@ -442,6 +464,7 @@ static int scalars(op *o, const app_args *args, app_out *out) {
     /* The rewriter would remove the matrix. */
     if (how.by_matrix) o->as_written = 1;
     if (prepare(o)) return app_fail_lines(&app_op, o->error);
+    zero_letters(o, o->expr);
     int body = 0;
     soa_body_info info;
     while (link && strcmp(link, "all") &&
@@ -589,8 +612,9 @@ static int explain(op *o, const app_args *args, app_out *out) {
         if (code != APP_OK) return code;
     }
     if (args->value[EXPLAIN] && !args->value[HTML]) {
-        if (prepare(o) ||
-            soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
+        if (prepare(o)) return app_fail_lines(&app_op, o->error);
+        zero_letters(o, o->expr);
+        if (soa_plan_create(o->machine, o->expr, &o->plan, o->error, sizeof o->error) != SOA_OK)
             return app_fail_lines(&app_op, o->error[0] ? o->error : "out of memory");
         char *text = malloc(1 << 20);
         if (!text) return app_fail(&app_op, "out of memory");
