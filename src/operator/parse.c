@@ -505,7 +505,7 @@ static const char *misplaced(char letter) {
     return "this does not belong here";
 }
 
-/* --- declarations: x: joint, A: tip>base, r: link>link blocks; ----------------------------------------------------- */
+/* --- declarations: x: joint, A: tip>base, r: link blocks; --------------------------------------- */
 static soa_space read_space(parser *p) {
     space(p);
     for (int i = SOA_SPACE_JOINT; i < SOA_SPACE_COUNT; ++i) {
@@ -537,8 +537,11 @@ static int declare(parser *p) {
         p->at += arrow;
         v->from = v->space;
         v->space = read_space(p);
-        const size_t blocks = begins(p->at, "blocks");
-        v->blocks = blocks != 0;
+    }
+    const size_t blocks = p->failed ? 0 : begins(p->at, "blocks");
+    if (blocks) {
+        v->blocks = true;
+        if (!arrow) v->from = v->space;
         p->at += blocks;
         space(p);
     }

@@ -431,3 +431,36 @@ def test_identities_by_name():
     assert op.identity("A: tip>base, x: joint; A J x = 2 A J x", trials=3).holds is False
     for name, equation in op.rules():
         assert op.identity(equation, trials=1).proved, name
+
+
+def test_closed_chains_as_operators():
+    """Loops, a grasp's contacts and an embedding give the leaves of closed chains their numbers."""
+    bar = soa.Model.open("four-bar")
+    loops = soa.Constraints.of_model(bar)
+    q = loops.assemble(bar.neutral())
+    machine = Machine(bar, [])
+    q, _ = machine.close(loops, q)
+    rows = machine.size("constraint")
+    assert rows == loops.row_count and machine.evaluate("Gc", q=q).shape == (rows, bar.nv)
+    free = "inv(Mass) (T - H phi (M phi' a + b))"
+    closed = machine.evaluate(f"{free} - inv(Mass) Gc' pinv(Gc inv(Mass) Gc') (Gc {free} + gammac)", q=q)
+    assert np.allclose(closed, loops.fd(q).qdd)
+    assert machine.rank == 2
+    # WD89: H(Q) in the crank
+    crank = soa.Embedding(bar, [0], constraints=loops)
+    q, v = machine.close(crank, q[:1], [0.7])
+    assert np.allclose(machine.evaluate("Eq' Mass Eq", q=q), crank.H(q[:1]))
+    assert machine.evaluate("Gamma' T", q=q, v=v, tau=[1.0, 0.0, 0.0]).shape == (1,)
+    # numbers of one's own
+    arm = Machine(soa.Model.open("arm7"))
+    assert arm.size("constraint") == 0
+    with pytest.raises(soa.SoaError, match="has no value"):
+        arm.evaluate("Gc thd", v=np.ones(7))
+    arm.set_constraints(1, [(0, "link3", [0, 0, 0, 0, 0, 1.0])], gamma=[0.5])
+    assert arm.evaluate("Gc thd + gammac", v=np.zeros(7)) == 0.5
+    arm.set_objects(np.eye(6), 2 * np.eye(6), np.ones(6), np.ones((6, 1)))
+    assert np.allclose(arm.evaluate("inv(Mo) Ao' Tc gammac + bo"), 1.25)
+    arm.set_primary(np.ones((7, 2)))
+    assert np.allclose(arm.evaluate("Eq' T", tau=np.arange(7.0)), 21)
+    with pytest.raises(ValueError, match="another model"):
+        arm.close(loops, q)
