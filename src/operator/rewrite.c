@@ -452,8 +452,8 @@ soa_status soa_expr_derive(const soa_expr *from, const soa_expr *to, int bound,
     if (rules && open_search(&a, rules, room, 1, 0) && open_search(&b, rules, room, 1, 0) &&
         way_between(&a, &b, from, to, &way))
         status = SOA_OK;
-    if (soai_refusals() != before) status = SOA_E_MEMORY;
-    if (!status && fn) show_way(&way, fn, user);
+    if (!status && fn && soai_refusals() == before) show_way(&way, fn, user);
+    if (soai_refusals() != before) status = SOA_E_MEMORY; /* a step may be missing */
     short_free(&way);
     close_search(&a);
     close_search(&b);
