@@ -454,9 +454,11 @@ static const soa_expr *term(parser *p, double sign) {
         if (product && !primary_follows(p)) break;
         const char *start = p->at;
         const soa_expr *next = factor(p);
-        if (!next) {
+        if (!next || (product && (soai_is_zero(next) || soai_is_zero(product)))) {
             soa_expr_free(product);
-            return NULL;
+            if (!next) return NULL;
+            soa_expr_free(next);
+            return fail(p, start, "0 is a term by itself, or a number before a factor: 0 H");
         }
         char text[240];
         if (product)

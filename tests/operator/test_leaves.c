@@ -305,7 +305,7 @@ static void blocks_between_links(void **state) {
 static void zero(void **state) {
     (void)state;
     static const char *const equations[] = {"T + 0 = T", "H Pplus = 0", "0 = phi - phi",
-                                            "(0) T = 0 T", "(0)' = D - D"};
+                                            "0 T = T - T", "(0)' = D - D"};
     for (size_t i = 0; i < sizeof equations / sizeof *equations; ++i) {
         const soa_expr *l = NULL, *r = NULL;
         char message[300];
@@ -327,6 +327,7 @@ static void zero(void **state) {
     soa_plan_free(plan);
     soa_expr_free(e);
     assert_int_equal(soa_expr_parse("0", NULL, 0, &t, NULL, 0), SOA_E_FORMAT);
+    assert_int_equal(soa_expr_parse("H (0) T", NULL, 0, &t, NULL, 0), SOA_E_FORMAT);
     assert_null(soa_expr_zero(SOA_SPACE_COUNT, SOA_SPACE_JOINT));
     close_bench(&b);
 }
