@@ -292,7 +292,10 @@ SOA_API int soa_machine_rank(const soa_machine *machine);
  * size of joint space, for f0 of tip space.  The direction of the machine is zero afterwards.  SOA_E_ARGUMENT: it is the
  * plan of another vector. */
 SOA_API soa_status soa_plan_jacobian(soa_plan *plan, soa_direction with, double *matrix);
+/* Sweeps as the papers count them: recursions of one operator in one direction are one.  A pass
+ * over the bodies may do several that go the same way. */
 SOA_API int soa_plan_sweep_count(const soa_plan *plan);
+SOA_API int soa_plan_pass_count(const soa_plan *plan);
 SOA_API int soa_plan_recursion_count(const soa_plan *plan);
 /* The sweeps as recursions, as the papers print them.  Returns the length as soa_expr_print
  * does. */

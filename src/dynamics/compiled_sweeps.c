@@ -137,6 +137,7 @@ static void k_segment(const void *view, void *work, const struct soai_segments *
 }
 /* src/operator/compiled_operator_sweep.c */
 soai_operator_sweep_fn SOAI_OPERATOR_SWEEP;
+soai_operator_steps_fn SOAI_OPERATOR_STEPS;
 #endif
 
 #if SOAI_LANES == 1
@@ -230,6 +231,7 @@ const soai_kernels SOAI_TABLE = {
 #endif
 #if SOAI_NUMBER == SOAI_DOUBLE
     .exec = SOAI_OPERATOR_SWEEP,
+    .steps = SOAI_OPERATOR_STEPS,
     .segment = k_segment,
 #endif
     .mass_columns = k_mass_columns,

@@ -158,6 +158,8 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     if (s) return s;
     m->posed = posed;
     m->articulated = m->composed = m->changed_P = m->changed_Mc = 0;
+    m->aligned_posed = m->aligned_articulated = 0;
+    m->wrenches = wrench_count > 0;
     memcpy(m->q, tree_q(w, q), (size_t)m->model->tq * sizeof(double));
     soai_to_tree(m, v, m->thd);
     soai_to_tree(m, a, m->thdd);
@@ -271,31 +273,35 @@ soa_status soai_run_hinge(soa_machine *m, int body) {
     return SOA_E_HINGE_SINGULAR;
 }
 
+int soai_machine_aligns(const soa_machine *m) {
+    for (int i = 1; i <= m->model->nb; ++i)
+        if (soai_bodies(m->model)[i].rotor) return 0;
+    return !m->model->nm;
+}
+/* One pass with one operation in the user's frames; 0, or the body at fault. */
+static int pass(soa_machine *m, int inward, int code, double *out) {
+    const soai_op op = {.code = code, .a = m->q, .out = out};
+    soa_work *w = m->work;
+    m->aligned_posed = m->aligned_articulated = 0;
+    return w->k->exec(&w->view, &w->w, inward, &op, 1, &m->tips, m->thd, m->fext);
+}
 void soai_pose(soa_machine *m) {
-    if (!m->posed) m->work->k->positions(&m->work->view, &m->work->w, m->q);
+    if (!m->posed) pass(m, 0, OP_POSE, NULL);
     m->posed = 1;
 }
 soa_status soai_articulate(soa_machine *m) {
+    const int stuck = m->work->view.stuck;
     if (m->articulated) return SOA_OK;
-    soa_work *w = m->work;
     soai_pose(m);
-    const int bad = soai_work_articulate(w, NULL);
+    const int bad = stuck ? stuck : pass(m, 1, OP_ARTICULATE, NULL);
     if (bad) return soai_run_hinge(m, bad);
     m->articulated = 1;
     return SOA_OK;
 }
-
-void soai_compose(soa_machine *m) { /* R87 (32), (33): r(i) = M(i) + sum phi r phi* */
+void soai_compose(soa_machine *m) {
     if (m->composed) return;
-    const soa_work *w = m->work;
-    double *r = m->composite;
     soai_pose(m);
-    for (int i = 1; i <= m->model->nb; ++i)
-        rigid_set(w->view.body[i].M, r + 10 * i);
-    for (int i = m->model->nb; i >= 1; --i) {
-        double *parent = r + 10 * w->view.body[i].parent;
-        if (parent > r) rigid_in_add(w->w.b[i].R, w->w.b[i].p, r + 10 * i, parent, parent);
-    }
+    pass(m, 1, OP_COMPOSE, m->composite);
     m->composed = 1;
 }
 

@@ -33,9 +33,12 @@ struct soa_machine {
     soai_tips tips;
     double *q, *thd, *thdd, *torque, *f0, *fext; /* fext: 6 (nb + 1), acting on the body */
     double base[6];
-    int posed;         /* R, p of every body are valid for this state */
-    int articulated;   /* P, D, U are valid */
-    int composed;      /* composite is valid */
+    int posed;       /* R, p of every body are valid for this state */
+    int articulated; /* P, D, U are valid */
+    int composed;    /* composite is valid */
+    /* The same on the aligned tables: one kind or the other, for both are in the same arrays. */
+    int aligned_posed, aligned_articulated;
+    int wrenches;      /* fext is not zero */
     double *composite; /* m, h, I of each body with everything outward; 10 (nb + 1) */
     /* Direction of derivatives, and its recursions; blocks of 36 numbers, nb + 1 */
     double *dq, *dthd, *dthdd, *dtorque, *df0;
@@ -89,6 +92,8 @@ void soai_turning_wrench(double block[36], const double couple[3], const double 
                          const double point[3]);
 /* The blocks of Wx, dP, dMc; NULL of other leaves. */
 const double *soai_change_blocks(const soa_machine *m, const soa_expr *leaf);
+/* Nonzero if plans may run on the aligned tables: no exact rotors, no mimic joints. */
+int soai_machine_aligns(const soa_machine *m);
 /* Value of a vector leaf that is data (T, thd, thdd, f0, g, variables), or NULL. */
 const double *soai_vector(const soa_machine *m, const soa_expr *leaf);
 /* The numbers of a caller's operator, or NULL. */

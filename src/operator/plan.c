@@ -8,20 +8,19 @@
  * a separate inward recursion. */
 #include "plan.h"
 #include "prover.h"
+#include "select.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct {
-    int way;
-} op_row[] = {
-#define SOAI_OP_ROW_(code, from, to, way) {way},
-    SOAI_OPS(SOAI_OP_ROW_)
-#undef SOAI_OP_ROW_
-        {0},
-    {0},
-    {0},
-    {0},
-    {0}};
+/* 1 inward, -1 outward, 0 any */
+static int way_of(int code) {
+    static const int way[] = {
+#define SOAI_OP_WAY_(op, from, to, which) [op] = (which),
+        SOAI_OPS(SOAI_OP_WAY_)
+#undef SOAI_OP_WAY_
+    };
+    return code < OP_SUM ? way[code] : 0;
+}
 static int uses_P(int code) {
     return code == OP_PSI || code == OP_PSI_T || code == OP_G || code == OP_G_T || code == OP_P ||
            code == OP_D || code == OP_DINV;
@@ -35,7 +34,7 @@ static int recursion(int code) {
     return code == OP_PHI || code == OP_PHI_T || code == OP_PSI || code == OP_PSI_T;
 }
 
-static int value_of(builder *b, value v) {
+int soai_value_of(builder *b, value v) {
     if (b->why || v.a == -2 || v.b == -2) return -2;
     for (int i = 0; i < b->count; ++i) {
         const value *o = b->v + i;
@@ -63,7 +62,7 @@ static int is_vector(builder *b, int x) {
 static int input(builder *b, int leaf) {
     const soa_expr *e = soai_leaf_new(leaf, ANY);
     const int i =
-        e ? value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e})
+        e ? soai_value_of(b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e})
           : -2;
     soa_expr_free(e);
     return i;
@@ -75,7 +74,7 @@ static int apply_blocks(builder *b, const soa_expr *e, int turned, int x) {
     if (e->from == SOA_SPACE_ONE && e->leaf != LEAF_ZERO) {
         v.code = OP_INPUT;
         v.a = -1;
-        if (!turned) return value_of(b, v);
+        if (!turned) return soai_value_of(b, v);
         b->why = "it multiplies by the adjoint of a vector";
         b->what = soai_hold(e);
         return -2;
@@ -84,14 +83,14 @@ static int apply_blocks(builder *b, const soa_expr *e, int turned, int x) {
     case LEAF_ZERO: {
         const soa_expr *zero = soai_zero_new(SOA_SPACE_ONE, v.space);
         const int i =
-            zero ? value_of(
+            zero ? soai_value_of(
                        b,
                        (value){.code = OP_INPUT, .space = v.space, .a = -1, .b = -1, .leaf = zero})
                  : -2;
         soa_expr_free(zero);
         return i;
     }
-    case LEAF_CONSTRAIN: v.code = turned ? OP_BC_T : OP_BC; return value_of(b, v);
+    case LEAF_CONSTRAIN: v.code = turned ? OP_BC_T : OP_BC; return soai_value_of(b, v);
     case LEAF_MATRIX:
     case LEAF_GEARS:
     case LEAF_HELD:
@@ -100,14 +99,14 @@ static int apply_blocks(builder *b, const soa_expr *e, int turned, int x) {
     case LEAF_EMBED:
         v.code = OP_MATRIX;
         v.b = turned;
-        return value_of(b, v);
-    case LEAF_AT: v.code = OP_AT; return value_of(b, v);
+        return soai_value_of(b, v);
+    case LEAF_AT: v.code = OP_AT; return soai_value_of(b, v);
     default:
         if (v.space == SOA_SPACE_JOINT)
             v.code = turned ? OP_HINGES_T : OP_HINGES;
         else
             v.code = turned && e->leaf != LEAF_COSTATE ? OP_BLOCKS_T : OP_BLOCKS;
-        return value_of(b, v);
+        return soai_value_of(b, v);
     }
 }
 /* pinv(e) x.  Between small spaces by singular values; else through the small one:
@@ -119,11 +118,11 @@ static int apply_pseudo(builder *b, const soa_expr *e, int turned, int x) {
     const soa_expr *a = e->arg[0];
     const int from = dense_space(a->from), to = dense_space(a->to);
     if (from && to)
-        return value_of(b, (value){.code = OP_PSEUDO,
-                                   .space = turned ? a->to : a->from,
-                                   .a = is_vector(b, x),
-                                   .b = turned,
-                                   .leaf = a});
+        return soai_value_of(b, (value){.code = OP_PSEUDO,
+                                        .space = turned ? a->to : a->from,
+                                        .a = is_vector(b, x),
+                                        .b = turned,
+                                        .leaf = a});
     if (!from && !to) {
         b->why = "no O(n) form is known for this inverse of least norm";
         b->what = soai_hold(e);
@@ -146,36 +145,46 @@ static int apply_cross(builder *b, const soa_expr *e, int turned, int x) {
     value y = {.code = cross && !turned ? OP_CROSS : OP_CROSS_FORCE, .space = SOA_SPACE_LINK};
     y.a = cross && turned ? v : x;
     y.b = cross && turned ? x : v;
-    const int made = value_of(b, y);
+    const int made = soai_value_of(b, y);
     if (!turned) return made;
-    return value_of(b,
-                    (value){.code = OP_SUM, .space = SOA_SPACE_LINK, .a = made, .b = -1, .x = -1});
+    return soai_value_of(
+        b, (value){.code = OP_SUM, .space = SOA_SPACE_LINK, .a = made, .b = -1, .x = -1});
 }
 /* The leaves of derivatives that are no vectors. */
 enum { NOT_A_DERIVATIVE = -3 };
 static int apply_derivative(builder *b, const soa_expr *e, int turned, int x) {
     switch (e->leaf) {
     case LEAF_THETA: { /* Theta x = delta x* x,  Theta' x = x x delta,  delta = H' dq */
-        const int delta = value_of(
+        const int delta = soai_value_of(
             b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_DQ), .b = -1});
-        return value_of(b, (value){.code = turned ? OP_CROSS : OP_CROSS_FORCE,
-                                   .space = SOA_SPACE_LINK,
-                                   .a = delta,
-                                   .b = x});
+        return soai_value_of(b, (value){.code = turned ? OP_CROSS : OP_CROSS_FORCE,
+                                        .space = SOA_SPACE_LINK,
+                                        .a = delta,
+                                        .b = x});
     }
     case LEAF_DHINGE: { /* dH x = H (t x* x),  dH' x = (H' x) x t,  t = Ht' dq */
-        const int turn = value_of(
+        const int turn = soai_value_of(
             b, (value){.code = OP_HT_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_DQ), .b = -1});
         value y = {.code = OP_CROSS_FORCE, .space = SOA_SPACE_LINK, .a = turn, .b = x};
         if (!turned)
-            return value_of(
-                b, (value){.code = OP_H, .space = SOA_SPACE_JOINT, .a = value_of(b, y), .b = -1});
+            return soai_value_of(
+                b,
+                (value){.code = OP_H, .space = SOA_SPACE_JOINT, .a = soai_value_of(b, y), .b = -1});
         y.code = OP_CROSS;
-        y.b = value_of(b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = x, .b = -1});
-        return value_of(b, y);
+        y.b = soai_value_of(b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = x, .b = -1});
+        return soai_value_of(b, y);
     }
     default: return NOT_A_DERIVATIVE;
     }
+}
+static int velocities(builder *b) {
+    const int own = soai_value_of(
+        b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_THD), .b = -1});
+    return soai_value_of(b, (value){.code = OP_PHI_T, .space = SOA_SPACE_LINK, .a = own, .b = -1});
+}
+int soai_value_of_bias(builder *b) {
+    return soai_value_of(
+        b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocities(b), .b = -1});
 }
 static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     static const int codes[LEAF_COUNT][2] = {[LEAF_PHI] = {OP_PHI, OP_PHI_T},
@@ -208,34 +217,27 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
             return -2;
         }
         if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE && e->leaf != LEAF_CENTRIPETAL)
-            return value_of(b,
-                            (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
-        const int velocity = value_of(b, (value){.code = OP_PHI_T,
-                                                 .space = SOA_SPACE_LINK,
-                                                 .b = -1,
-                                                 .a = value_of(b, (value){.code = OP_H_T,
-                                                                          .space = SOA_SPACE_LINK,
-                                                                          .a = input(b, LEAF_THD),
-                                                                          .b = -1})});
+            return soai_value_of(
+                b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
+        const int velocity = velocities(b);
         if (e->leaf != LEAF_BIASACC)
-            return value_of(b,
-                            (value){.code = e->leaf == LEAF_BIASFORCE ? OP_FORCE : OP_CENTRIPETAL,
-                                    .space = SOA_SPACE_LINK,
-                                    .a = velocity,
-                                    .b = -1});
-        const int bias =
-            value_of(b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocity, .b = -1});
-        return value_of(b, (value){.code = OP_SUM,
-                                   .space = SOA_SPACE_LINK,
-                                   .a = bias,
-                                   .x = 1,
-                                   .y = 1,
-                                   .b = value_of(b, (value){.code = OP_E,
-                                                            .space = SOA_SPACE_LINK,
-                                                            .a = input(b, LEAF_BASEACC),
-                                                            .b = -1})});
+            return soai_value_of(
+                b, (value){.code = e->leaf == LEAF_BIASFORCE ? OP_FORCE : OP_CENTRIPETAL,
+                           .space = SOA_SPACE_LINK,
+                           .a = velocity,
+                           .b = -1});
+        const int bias = soai_value_of_bias(b);
+        return soai_value_of(b, (value){.code = OP_SUM,
+                                        .space = SOA_SPACE_LINK,
+                                        .a = bias,
+                                        .x = 1,
+                                        .y = 1,
+                                        .b = soai_value_of(b, (value){.code = OP_E,
+                                                                      .space = SOA_SPACE_LINK,
+                                                                      .a = input(b, LEAF_BASEACC),
+                                                                      .b = -1})});
     }
-    return value_of(
+    return soai_value_of(
         b, (value){
                .code = codes[e->leaf][turned], .space = turned ? e->from : e->to, .a = x, .b = -1});
 }
@@ -257,7 +259,7 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
         double s = e->factor;
         y = unscaled(b, y, &s);
         if (s == 1) return y;
-        return value_of(
+        return soai_value_of(
             b,
             (value){.code = OP_SUM, .space = y >= 0 ? b->v[y].space : 0, .a = y, .b = -1, .x = s});
     }
@@ -278,21 +280,21 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
                 total = y;
                 scale = s;
             } else {
-                total = value_of(b, (value){.code = OP_SUM,
-                                            .space = b->v[y].space,
-                                            .a = total,
-                                            .b = y,
-                                            .x = scale,
-                                            .y = s});
+                total = soai_value_of(b, (value){.code = OP_SUM,
+                                                 .space = b->v[y].space,
+                                                 .a = total,
+                                                 .b = y,
+                                                 .x = scale,
+                                                 .y = s});
                 scale = 1;
             }
         }
         return scale == 1 ? total
-                          : value_of(b, (value){.code = OP_SUM,
-                                                .space = b->v[total].space,
-                                                .a = total,
-                                                .b = -1,
-                                                .x = scale});
+                          : soai_value_of(b, (value){.code = OP_SUM,
+                                                     .space = b->v[total].space,
+                                                     .a = total,
+                                                     .b = -1,
+                                                     .x = scale});
     }
     case EXPR_CROSS:
     case EXPR_BAR: return apply_cross(b, e, turned, x);
@@ -303,7 +305,7 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
         if (wide) {
             y = apply(b, wide, turned, x);
         } else if (dense_space(e->to)) {
-            y = value_of(
+            y = soai_value_of(
                 b,
                 (value){.code = OP_SOLVE, .space = e->to, .a = x, .b = turned, .leaf = e->arg[0]});
         } else {
@@ -317,23 +319,163 @@ static int apply(builder *b, const soa_expr *e, int turned, int x) {
     }
 }
 
-/* Levels are sweep numbers, alternately inward and outward starting with `first` (1: inward).
- * Returns their number. Dense operations run after the sweep of their level, one by one; those on
- * inputs alone run before the first sweep, at level -1. */
-static int dense_op(int code) {
-    return code == OP_SOLVE || code == OP_MATRIX || code == OP_PSEUDO;
+/* ---- from words ------------------------------------------------------------------------------ */
+/* Words with a common first letter A are taken together: A x + A y = A (x + y), from the left as
+ * far as it goes.  Equal sums of words are one value wherever they appear, so common right factors
+ * are computed once too. */
+static int length_of_shortest(const polynomial *p, int *which) {
+    *which = 0;
+    for (int i = 1; i < p->count; ++i)
+        if (p->w[i].length < p->w[*which].length) *which = i;
+    return p->w[*which].length;
 }
+/* Moves the words that begin as the shortest one of p to `group`, without that letter, with the
+ * factor of the shortest of them taken out; returns the factor. */
+static double take_group(polynomial *p, unsigned char *first, polynomial *group) {
+    int shortest;
+    polynomial with = {0};
+    length_of_shortest(p, &shortest);
+    *first = p->w[shortest].at[0];
+    with = soai_polynomial_after(p, first, 1, 1);
+    length_of_shortest(&with, &shortest);
+    const double factor = with.w[shortest].factor;
+    soai_polynomial_add_product(group, 1 / factor, NULL, 0, &with);
+    soai_polynomial_free(&with);
+    return factor;
+}
+static int apply_letter(builder *b, int at, int x) {
+    const letter *l = b->letters.at + at;
+    if (!l->inverse) return apply_leaf(b, l->e, l->turned, x);
+    return soai_value_of(
+        b, (value){.code = OP_SOLVE, .space = l->e->from, .a = x, .b = l->turned, .leaf = l->e});
+}
+static int remember(builder *b, const polynomial *p, int v) {
+    if (v < 0 || p->broken) return v;
+    if (b->known_count == b->known_room) {
+        const int room = 2 * b->known_room + 32;
+        known_value *more = soai_resized(b->known, (size_t)room * sizeof *more);
+        if (!more) {
+            b->why = "there is no memory";
+            return -2;
+        }
+        b->known = more;
+        b->known_room = room;
+    }
+    b->known[b->known_count++] = (known_value){soai_polynomial_copy(p), v};
+    return v;
+}
+/* The same for a letter times p. */
+static int remember_product(builder *b, unsigned char first, const polynomial *p, int v) {
+    polynomial whole = {0};
+    double factor;
+    soai_polynomial_add_product(&whole, 1, &first, 1, p);
+    for (int i = 0; i < b->known_count; ++i)
+        if (b->known[i].value == v && soai_polynomial_multiple(&whole, &b->known[i].p, &factor)) {
+            soai_polynomial_free(&whole);
+            return v;
+        }
+    v = remember(b, &whole, v);
+    soai_polynomial_free(&whole);
+    return v;
+}
+/* The unknown vector, if p has the empty word: that word is taken out of it. */
+static int take_unknown(const builder *b, polynomial *p, double *factor) {
+    int shortest;
+    if (length_of_shortest(p, &shortest)) return -1;
+    *factor = p->w[shortest].factor;
+    soai_polynomial_remove(p, shortest);
+    for (int i = 0; i < b->known_count; ++i)
+        if (b->known[i].p.count == 1 && !b->known[i].p.w[0].length) return b->known[i].value;
+    return -2;
+}
+/* Words of p that begin alike, as one value; *factor of it. */
+static int take_value(builder *b, polynomial *p, double *factor) {
+    unsigned char first;
+    polynomial group = {0};
+    const int unknown = take_unknown(b, p, factor);
+    if (unknown != -1) return unknown;
+    *factor = take_group(p, &first, &group);
+    const int vector = group.count == 1 && !group.w[0].length && group.w[0].factor == 1;
+    const letter *l = b->letters.at + first;
+    int x = -1;
+    if (!vector || l->inverse || l->e->from != SOA_SPACE_ONE)
+        x = soai_value_of_polynomial(b, &group);
+    int y = -2;
+    if (x != -2) y = remember_product(b, first, &group, apply_letter(b, first, x));
+    soai_polynomial_free(&group);
+    return y;
+}
+int soai_value_of_polynomial(builder *b, const polynomial *p) {
+    if (b->why || p->broken || !p->count) return -2;
+    for (int i = 0; i < b->known_count; ++i) {
+        double factor;
+        if (!soai_polynomial_multiple(p, &b->known[i].p, &factor)) continue;
+        const int v = b->known[i].value;
+        if (factor == 1 || v < 0) return v;
+        return soai_value_of(
+            b, (value){.code = OP_SUM, .space = b->v[v].space, .a = v, .b = -1, .x = factor});
+    }
+    polynomial rest = soai_polynomial_copy(p);
+    int total = -1;
+    double factor = 1;
+    while (rest.count && total != -2) {
+        double scale;
+        const int y = take_value(b, &rest, &scale);
+        if (y == -2 || total == -1) {
+            total = y;
+            factor = scale;
+        } else {
+            total = soai_value_of(b, (value){.code = OP_SUM,
+                                             .space = b->v[y].space,
+                                             .a = total,
+                                             .b = y,
+                                             .x = factor,
+                                             .y = scale});
+            factor = 1;
+        }
+    }
+    soai_polynomial_free(&rest);
+    if (factor != 1 && total >= 0)
+        total = soai_value_of(
+            b,
+            (value){.code = OP_SUM, .space = b->v[total].space, .a = total, .b = -1, .x = factor});
+    return remember(b, p, total);
+}
+/* Values by words: 0 if the expression is too large for that, or is an error that its own form
+ * explains better. */
+static int from_words(builder *b, const soa_expr *wide, int x, int *last) {
+    polynomial p = soai_polynomial_of(&b->letters, wide);
+    int fine = !p.broken;
+    if (fine && x >= 0) { /* the unknown vector has the empty word */
+        const word none = {.factor = 1};
+        polynomial one = {0};
+        soai_polynomial_add(&one, &none);
+        fine = remember(b, &one, x) == x;
+        soai_polynomial_free(&one);
+    }
+    if (fine) *last = soai_value_of_polynomial(b, &p);
+    soai_polynomial_free(&p);
+    return fine && *last >= 0;
+}
+
+/* Levels are passes over the bodies, alternately inward and outward starting with `first` (1:
+ * inward).  Returns their number.  Dense operations run after the pass of their level, one by one;
+ * those on inputs alone run before the first pass, at level -1.  P, D, G and Mc are there from the
+ * first inward pass on. */
 /* Is the second argument a vector too? */
 static int two_vectors(int code) {
     return code == OP_SUM || code == OP_CROSS || code == OP_CROSS_FORCE;
 }
+static int inward_level(int level, int first) {
+    return (level % 2 == 0 ? first : -first) > 0;
+}
 static int level_all(builder *b, int first) {
     int most = -1;
-#define WAY_OF(level) ((level) % 2 == 0 ? first : -first)
     for (int i = 0; i < b->count; ++i) {
         value *v = b->v + i;
         const int between = soai_between_sweeps(v);
         int level = between ? -1 : 0;
+        if (first < 0 && (uses_P(v->code) || v->code == OP_MC) && !block_uses_P(v)) level = 1;
         const int ab[2] = {v->a, v->b};
         for (int s = 0; s < (two_vectors(v->code) ? 2 : 1); ++s)
             if (ab[s] >= 0) {
@@ -341,21 +483,67 @@ static int level_all(builder *b, int first) {
                 int after = o->level;
                 if (!between &&
                     ((o->space >= SOA_SPACE_BASE && o->code != OP_INPUT) || soai_between_sweeps(o)))
-                    ++after; /* known only after the sweep */
+                    ++after; /* known only after the pass */
                 if (after > level) level = after;
             }
         v->level = v->code == OP_INPUT ? -1 : level;
-        const int way = op_row[v->code].way;
-        if (way && WAY_OF(v->level) != way) ++v->level;
+        const int way = way_of(v->code);
+        if (way && inward_level(v->level, first) != (way > 0)) ++v->level;
         if (v->level > most) most = v->level;
     }
     return most + 1;
 }
-/* Starts with the direction that needs fewer levels; returns the number of sweeps. */
-static int sweeps_of(builder *b, int *first) {
+/* Starts with the direction that needs fewer passes; returns their number. */
+static int passes_of(builder *b, int *first) {
     const int in = level_all(b, 1), out = level_all(b, -1);
     *first = in <= out ? 1 : -1;
     return level_all(b, *first);
+}
+/* Sweeps as RK88-I counts them: recursions of one operator in one direction are one sweep.  One
+ * pass may do several that go the same way, phi and then psi.  Numbers the sweep of every value,
+ * from 1; 0: before the first; and notes the first sweep of every pass.  Returns the number of
+ * sweeps. */
+static int number_sweeps(builder *b, int passes, int *first) {
+    int before = 0;
+    for (int level = 0; level < passes; ++level) {
+        int deepest = 1;
+        if (first) first[level] = before + 1;
+        for (int i = 0; i < b->count; ++i) {
+            value *v = b->v + i;
+            if (v->level != level) continue;
+            const int ab[2] = {v->a, two_vectors(v->code) ? v->b : -1};
+            v->depth = 0;
+            v->recursion = 0;
+            for (int s = 0; s < 2; ++s) {
+                const value *o = ab[s] >= 0 ? b->v + ab[s] : NULL;
+                if (!o || o->level != level || o->depth < v->depth) continue;
+                v->depth = o->depth;
+                v->recursion = o->recursion;
+            }
+            if (recursion(v->code) && v->recursion != v->code + 1) {
+                ++v->depth;
+                v->recursion = v->code + 1;
+            }
+            if (v->depth > deepest) deepest = v->depth;
+            v->sweep = before + (v->depth ? v->depth : 1);
+        }
+        before += deepest;
+    }
+    return before;
+}
+static void clear_values(builder *b) {
+    const int all = b->all > b->count ? b->all : b->count;
+    for (int i = 0; i < all; ++i)
+        soa_expr_free(b->v[i].leaf);
+    for (int i = 0; i < b->known_count; ++i)
+        soai_polynomial_free(&b->known[i].p);
+    free(b->known);
+    soai_alphabet_free(&b->letters);
+    soa_expr_free(b->what);
+    b->what = NULL;
+    b->why = NULL;
+    b->known = NULL;
+    b->count = b->all = b->known_count = b->known_room = 0;
 }
 static builder *values_of(const soa_expr *e, int *last) {
     builder *b = soai_zeroed(1, sizeof *b);
@@ -366,15 +554,18 @@ static builder *values_of(const soa_expr *e, int *last) {
     }
     int x = -1;
     if (wide->from != SOA_SPACE_ONE)
-        x = value_of(b, (value){.code = OP_INPUT, .space = wide->from, .a = -1, .b = -1});
-    *last = apply(b, wide, 0, x);
+        x = soai_value_of(b, (value){.code = OP_INPUT, .space = wide->from, .a = -1, .b = -1});
+    if (!from_words(b, wide, x, last)) {
+        clear_values(b);
+        if (wide->from != SOA_SPACE_ONE)
+            x = soai_value_of(b, (value){.code = OP_INPUT, .space = wide->from, .a = -1, .b = -1});
+        *last = apply(b, wide, 0, x);
+    }
     soa_expr_free(wide);
     return b;
 }
 static void builder_free(builder *b) {
-    for (int i = 0; b && i < b->count; ++i)
-        soa_expr_free(b->v[i].leaf);
-    if (b) soa_expr_free(b->what);
+    if (b) clear_values(b);
     free(b);
 }
 int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
@@ -382,12 +573,13 @@ int soai_plan_cost(const soa_expr *e, soai_cost *cost) {
     builder *b = values_of(e, &last);
     const int fine = b && last >= 0;
     if (fine) {
-        *cost = (soai_cost){.sweeps = sweeps_of(b, &first)};
+        const int passes = passes_of(b, &first);
+        *cost = (soai_cost){.sweeps = number_sweeps(b, passes, NULL)};
         for (int i = 0; i < b->count; ++i) {
             cost->recursions += recursion(b->v[i].code);
             if (b->v[i].code == OP_INPUT) {
                 cost->steps += 0;
-            } else if (dense_op(b->v[i].code)) {
+            } else if (soai_between_sweeps(b->v + i)) {
                 cost->steps += 100;
             } else {
                 cost->steps += 1;
@@ -412,11 +604,19 @@ void soa_plan_free(soa_plan *p) {
     for (int i = 0; i < p->block_count; ++i)
         soa_expr_free(p->blocks[i]);
     free(p->blocks);
+    soai_selection_free(p->chosen);
+    free(p->first_sweep);
     free(p->ops);
     free(p->start);
+    free(p->steps);
+    free(p->again);
+    free(p->start_again);
+    free(p->tips.R);
+    free(p->tips.p);
+    free(p->fext);
+    free(p->copies);
     free(p->memory);
     free(p->slot);
-    free(p->forces);
     free(p);
 }
 
@@ -437,20 +637,6 @@ static const soa_expr *as_written(const soa_expr *e, const soa_expr *wide) {
     return found;
 }
 
-/* Is it FD3, the form that the rewriter derives for forward dynamics? */
-static int fused_form(const soa_machine *m, const soa_expr *e) {
-    static const char *const forms[] = {
-        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b))",
-        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B f0))"};
-    int found = 0;
-    for (int i = 0; i < 2 && !m->model->losses; ++i) {
-        const soa_expr *form = NULL;
-        if (soa_expr_parse(forms[i], NULL, 0, &form, NULL, 0) == SOA_OK && soai_same(form, e))
-            found = i + 1;
-        soa_expr_free(form);
-    }
-    return found;
-}
 /* Without terms that are zero in every state of the model. */
 static const soa_expr *for_model(const soa_machine *m, const soa_expr *e) {
     int turning = 0;
@@ -466,11 +652,9 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
     p->closures = -1;
-    p->fused = fused_form(m, expr);
     p->derivative = soai_is_derivative(expr);
-    p->forces = soai_zeroed(6 * ((size_t)m->model->nb + 1), sizeof(double));
     const soa_expr *fit = for_model(m, expr);
-    p->values = p->forces && fit ? values_of(fit, &p->last) : NULL;
+    p->values = fit ? values_of(fit, &p->last) : NULL;
     soa_expr_free(fit);
     soa_status s = !p->values ? SOA_E_MEMORY : SOA_OK;
     if (!s && p->last < 0) {
@@ -521,22 +705,12 @@ static int computes(const soa_plan *p, int leaf) {
         found |= p->blocks[i]->leaf == leaf;
     return found;
 }
-/* A vector that is read in place. */
-static int is_data(const value *v) {
-    return v->code == OP_INPUT && v->leaf && !soai_is_zero(v->leaf);
-}
-static int block_op(int code) {
-    return code == OP_BLOCKS || code == OP_BLOCKS_T || code == OP_HINGES || code == OP_HINGES_T;
-}
-static double link_of(const soa_machine *m, const soa_expr *leaf) {
-    return soai_link_named(m->model, leaf->name, NULL, 0);
-}
 /* Notes what a value needs that has blocks, or names a link. */
 static soa_status find_blocks(soa_plan *p, const value *v, char *message, size_t room) {
     soa_machine *m = p->machine;
     if (v->code == OP_AT)
         return soai_link_named(m->model, v->leaf->name, message, room) ? SOA_OK : SOA_E_NAME;
-    if (!block_op(v->code)) return SOA_OK;
+    if (!soai_is_block_op(v->code)) return SOA_OK;
     if (!soai_blocks_create(m, v->leaf)) return SOA_E_MEMORY;
     if (!soai_blocks(m, v->leaf)) {
         if (room) snprintf(message, room, "the operator '%s' has no value", v->leaf->name);
@@ -547,220 +721,103 @@ static soa_status find_blocks(soa_plan *p, const value *v, char *message, size_t
     p->blocks[p->block_count++] = soai_hold(v->leaf);
     return SOA_OK;
 }
+/* Checks that all data are there. */
+static soa_status check_data(const soa_plan *p, const value *v, char *message, size_t room) {
+    const soa_machine *m = p->machine;
+    if (soai_is_data(v) && !soai_vector(m, v->leaf)) {
+        if (room) snprintf(message, room, "the vector '%s' has no value", soai_leaf_name(v->leaf));
+        return SOA_E_NAME;
+    }
+    if ((v->code == OP_MATRIX || v->code == OP_BC || v->code == OP_BC_T) &&
+        !soai_matrix(m, v->leaf)) {
+        if (room)
+            snprintf(message, room, "the operator '%s' has no value", soai_leaf_name(v->leaf));
+        return SOA_E_NAME;
+    }
+    return SOA_OK;
+}
+/* One operation between sweeps: a sum, the caller's operator, or a solve, with the plan of the
+ * inverted expression. */
+static soa_status add_solve(soa_plan *p, int v, int level, const soa_expr *expr, char *message,
+                            size_t room) {
+    const soa_machine *m = p->machine;
+    const value *x = p->values->v + v;
+    solve *s = p->solves + p->solve_count++;
+    s->level = level;
+    s->value = v;
+    s->turned = x->b;
+    s->in = p->slot[x->a] + soai_slot_start(p->values->v[x->a].space);
+    s->out = p->slot[v] + soai_slot_start(x->space);
+    if (x->code == OP_SUM) {
+        s->sum = 1;
+        s->x = x->x;
+        s->y = x->y;
+        s->second = x->b >= 0 ? p->slot[x->b] : NULL;
+        s->rows = m->size[x->space];
+        return SOA_OK;
+    }
+    s->rows = m->size[x->leaf->to];
+    s->columns = m->size[x->leaf->from];
+    s->pseudo = x->code == OP_PSEUDO;
+    if (x->code == OP_MATRIX) {
+        s->given = soai_matrix(m, x->leaf);
+        s->gears = x->leaf->leaf == LEAF_GEARS;
+        return SOA_OK;
+    }
+    const soa_expr *written = as_written(expr, x->leaf);
+    const size_t room_needed =
+        s->pseudo ? soai_pseudo_room(s->rows, s->columns) : 2 * (size_t)s->rows;
+    s->written = soai_hold(written ? written : x->leaf);
+    s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
+    s->room = soai_zeroed(room_needed + 1, sizeof(double));
+    if (!s->matrix || !s->room) return SOA_E_MEMORY;
+    return plan_any(p->machine, x->leaf, &s->plan, message, room);
+}
+static soa_status add_solves(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
+    const builder *b = p->values;
+    soa_status s = SOA_OK;
+    for (int i = 0; i < b->count && !s; ++i) {
+        if (!soai_between_sweeps(b->v + i)) continue;
+        const int level = p->chosen ? soai_selection_pass(p->chosen, i) : b->v[i].level;
+        s = add_solve(p, i, level, expr, message, room);
+    }
+    return s;
+}
 static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
     soa_machine *m = p->machine;
     builder *b = p->values;
-    p->sweeps = sweeps_of(b, &p->first);
+    int solves = 0;
+    p->passes = passes_of(b, &p->first);
+    p->first_sweep = soai_zeroed((size_t)p->passes + 2, sizeof *p->first_sweep);
+    if (!p->first_sweep) return SOA_E_MEMORY;
+    p->sweeps = number_sweeps(b, p->passes, p->first_sweep);
+    p->first_sweep[p->passes] = p->sweeps + 1;
     p->blocks = soai_zeroed((size_t)b->count + 1, sizeof *p->blocks);
     if (!p->blocks) return SOA_E_MEMORY;
-    size_t total = 0;
-    int solves = 0;
     for (int i = 0; i < b->count; ++i) {
         const value *v = b->v + i;
-        if (is_data(v) && !soai_vector(m, v->leaf)) {
-            if (room)
-                snprintf(message, room, "the vector '%s' has no value", soai_leaf_name(v->leaf));
-            return SOA_E_NAME;
-        }
-        if ((v->code == OP_MATRIX || v->code == OP_BC || v->code == OP_BC_T) &&
-            !soai_matrix(m, v->leaf)) {
-            if (room)
-                snprintf(message, room, "the operator '%s' has no value", soai_leaf_name(v->leaf));
-            return SOA_E_NAME;
-        }
+        soa_status s = check_data(p, v, message, room);
+        if (!s) s = find_blocks(p, v, message, room);
+        if (s) return s;
         if (v->space > SOA_SPACE_BASE) p->closures = m->closures;
-        const soa_status named = find_blocks(p, v, message, room);
-        if (named) return named;
-        total += soai_slot_size(m, v->space);
         p->recursions += recursion(v->code);
         p->articulates |= uses_P(v->code) || block_uses_P(v);
+        p->composes |= v->code == OP_MC;
         solves += soai_between_sweeps(v);
     }
     p->composes |= computes(p, LEAF_DCOMPOSITE);
-    p->memory = soai_zeroed(total + 1, sizeof(double));
-    p->slot = soai_zeroed((size_t)b->count + 1, sizeof *p->slot);
-    p->ops = soai_zeroed((size_t)b->count + 1, sizeof *p->ops);
-    p->start = soai_zeroed((size_t)p->sweeps + 2, sizeof *p->start);
+    if (!p->block_count) p->recursions += p->articulates + p->composes; /* else before the sweeps */
+    const int shown = b->count;
+    if (soai_machine_aligns(m)) p->chosen = soai_select(b, p->last);
+    b->all = b->count;
     p->solves = soai_zeroed((size_t)solves + 1, sizeof *p->solves);
-    if (!p->memory || !p->slot || !p->ops || !p->start || !p->solves) return SOA_E_MEMORY;
-    double *at = p->memory;
-    for (int i = 0; i < b->count; ++i) {
-        const value *v = b->v + i;
-        if (is_data(v)) { /* read in place from the machine's data */
-            p->slot[i] = (double *)(uintptr_t)soai_vector(m, v->leaf);
-            continue;
-        }
-        p->slot[i] = at;
-        at += soai_slot_size(m, v->space);
-        if (v->code == OP_INPUT && !v->leaf) p->input = p->slot[i];
-    }
-    int n = 0;
-    for (int level = -1; level < p->sweeps; ++level) {
-        if (level >= 0) p->start[level] = n;
-        for (int i = 0; i < b->count; ++i) {
-            const value *v = b->v + i;
-            if (v->level != level || v->code == OP_INPUT) continue;
-            if (soai_between_sweeps(v)) {
-                solve *s = p->solves + p->solve_count++;
-                s->level = level;
-                s->value = i;
-                s->turned = v->b;
-                s->in = p->slot[v->a] + soai_slot_start(b->v[v->a].space);
-                s->out = p->slot[i] + soai_slot_start(v->space);
-                if (v->code == OP_SUM) {
-                    s->sum = 1;
-                    s->x = v->x;
-                    s->y = v->y;
-                    s->second = v->b >= 0 ? p->slot[v->b] : NULL;
-                    s->rows = m->size[v->space];
-                    continue;
-                }
-                s->rows = m->size[v->leaf->to];
-                s->columns = m->size[v->leaf->from];
-                s->pseudo = v->code == OP_PSEUDO;
-                if (v->code == OP_MATRIX) {
-                    s->given = soai_matrix(m, v->leaf);
-                    s->gears = v->leaf->leaf == LEAF_GEARS;
-                    continue;
-                }
-                const soa_expr *written = as_written(expr, v->leaf);
-                s->written = soai_hold(written ? written : v->leaf);
-                s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
-                s->room = soai_zeroed(s->pseudo ? soai_pseudo_room(s->rows, s->columns) + 1
-                                                : 2 * (size_t)s->rows + 1,
-                                      sizeof(double));
-                const soa_status st = s->matrix && s->room
-                                          ? plan_any(m, v->leaf, &s->plan, message, room)
-                                          : SOA_E_MEMORY;
-                if (st) return st;
-                continue;
-            }
-            const double *second = v->b >= 0 ? p->slot[v->b] : NULL;
-            if (block_op(v->code)) second = soai_blocks(m, v->leaf);
-            p->ops[n++] = (soai_op){.code = v->code,
-                                    .space = v->space,
-                                    .x = v->code == OP_AT ? link_of(m, v->leaf) : v->x,
-                                    .y = v->y,
-                                    .out = p->slot[i],
-                                    .a = v->a >= 0 ? p->slot[v->a] : NULL,
-                                    .b = v->code == OP_MC ? m->composite : second};
-            p->composes |= v->code == OP_MC;
-        }
-    }
-    p->start[p->sweeps] = n;
-    return SOA_OK;
+    soa_status s = p->solves ? soai_plan_lay_out(p) : SOA_E_MEMORY;
+    b->count = shown;
+    return s ? s : add_solves(p, expr, message, room);
 }
 
-static void run_matrix(const solve *s) {
-    const int rows = s->turned ? s->columns : s->rows;
-    const int columns = s->turned ? s->rows : s->columns;
-    for (int r = 0; r < rows; ++r) {
-        s->out[r] = 0;
-        for (int c = 0; c < columns; ++c)
-            s->out[r] += s->given[s->turned ? rows * c + r : columns * r + c] * s->in[c];
-    }
-}
-static soa_status run_pseudo(soa_machine *m, const solve *s) {
-    double condition;
-    const int rows = s->turned ? s->columns : s->rows;
-    const int columns = s->turned ? s->rows : s->columns;
-    const int rank =
-        soai_pseudo_solve(rows, columns, s->matrix, s->in, s->out, s->room, &condition);
-    if (rank < 0) return soai_run_singular(m, s->written, condition);
-    if (m->rank < 0 || rank < m->rank) m->rank = rank;
-    if (condition > m->condition) m->condition = condition;
-    return SOA_OK;
-}
-static soa_status run_solve(soa_machine *m, const solve *s) {
-    const int n = s->rows;
-    for (int j = 0; s->sum && j < n; ++j)
-        s->out[j] = s->x * s->in[j] + (s->second ? s->y * s->second[j] : 0);
-    if (s->sum) return SOA_OK;
-    if (s->given && s->gears && !m->geared) {
-        memset(s->out, 0, (size_t)(s->turned ? s->columns : s->rows) * sizeof(double));
-        return SOA_OK;
-    }
-    if (s->given) {
-        run_matrix(s);
-        return SOA_OK;
-    }
-    for (int c = 0; c < s->columns; ++c) {
-        memset(s->plan->input, 0, (size_t)s->columns * sizeof(double));
-        s->plan->input[c] = 1;
-        const soa_status st = soai_plan_run_all(s->plan);
-        if (st) return st;
-        const double *y = s->plan->slot[s->plan->last];
-        for (int r = 0; r < n; ++r)
-            s->matrix[s->turned ? n * c + r : s->columns * r + c] = y[r];
-    }
-    if (s->pseudo) return run_pseudo(m, s);
-    memcpy(s->out, s->in, (size_t)n * sizeof(double));
-    const double condition = soai_solve_measured(n, s->matrix, s->out, s->room);
-    if (!(condition <= SOAI_MOST_CONDITION)) return soai_run_singular(m, s->written, condition);
-    if (condition > m->condition) m->condition = condition;
-    return SOA_OK;
-}
-/* Forward dynamics as a whole: filter and smoother of aba.h, one pass each with the same steps. */
-static soa_status run_fused(soa_plan *p) {
-    soa_machine *m = p->machine;
-    soa_work *w = m->work;
-    double *f = p->forces;
-    memcpy(f, m->fext, 6 * ((size_t)m->model->nb + 1) * sizeof *f);
-    for (int t = 0; p->fused > 1 && t < m->tips.count; ++t) { /* f0 acts on the environment */
-        double minus[6];
-        for (int j = 0; j < 6; ++j)
-            minus[j] = -m->f0[6 * t + j];
-        force_in_add(m->tips.R + 9 * t, m->tips.p + 3 * t, minus, f + 6 * m->tips.body[t]);
-    }
-    const double *fext = soai_wrenches_to_chosen(w, f + 6);
-    const int bad = w->k->aba(&w->aligned, &w->w, m->q, m->thd, m->torque, fext, p->slot[p->last]);
-    return bad ? soai_run_hinge(m, bad) : SOA_OK;
-}
-soa_status soai_plan_run_all(soa_plan *p) {
-    soa_machine *m = p->machine;
-    soa_work *w = m->work;
-    if (p->fused) return run_fused(p);
-    soai_pose(m);
-    if (p->articulates) {
-        const soa_status s = soai_articulate(m);
-        if (s) return s;
-    }
-    if (p->composes) soai_compose(m);
-    for (int i = 0; i < p->block_count; ++i) {
-        const soa_status s = soai_blocks_compute(m, p->blocks[i]);
-        if (s) return s;
-    }
-    for (int level = -1; level < p->sweeps; ++level) {
-        const soai_op *ops = p->ops + (level < 0 ? 0 : p->start[level]);
-        const int count = level < 0 ? 0 : p->start[level + 1] - p->start[level];
-        for (int o = 0; o < count; ++o) { /* sums begin at zero */
-            if (ops[o].code == OP_PHI || ops[o].code == OP_PSI || ops[o].code == OP_SHIFT)
-                memset(ops[o].out, 0, 6 * ((size_t)m->model->nb + 1) * sizeof(double));
-            if (ops[o].code == OP_E_T || ops[o].code == OP_BC_T)
-                memset(ops[o].out, 0, (size_t)m->size[ops[o].space] * sizeof(double));
-        }
-        if (count)
-            w->k->exec(&w->view, &w->w, (level % 2 == 0 ? p->first : -p->first) > 0, ops, count,
-                       &m->tips, m->thd, m->fext);
-        for (int i = 0; i < p->solve_count; ++i)
-            if (p->solves[i].level == level) {
-                const soa_status s = run_solve(m, p->solves + i);
-                if (s) return s;
-            }
-    }
-    return SOA_OK;
-}
-soa_status soa_plan_run(soa_plan *p, double *result) {
-    if (!p || !result) return SOA_E_ARGUMENT;
-    if (p->closures >= 0 && p->closures != p->machine->closures) return SOA_E_ORDER;
-    soai_run_begins(p->machine);
-    const soa_status s = soai_plan_run_all(p);
-    if (s) return s;
-    const int space = p->values->v[p->last].space,
-              links = space == SOA_SPACE_LINK || space == SOA_SPACE_EDGE;
-    memcpy(result, p->slot[p->last] + (links ? 6 : 0),
-           (size_t)p->machine->size[space] * sizeof(double));
-    return SOA_OK;
+int soa_plan_pass_count(const soa_plan *p) {
+    return p ? p->passes : 0;
 }
 int soa_plan_sweep_count(const soa_plan *p) {
     return p ? p->sweeps : 0;
@@ -833,10 +890,10 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     value_name(b, v->b, y);
     t->space = (soa_space)v->space;
     t->factor = factors[v->code];
-    if (v->code == OP_MATRIX || block_op(v->code)) t->factor = input_name(v->leaf);
-    if (op_row[v->code].way > 0) {
+    if (v->code == OP_MATRIX || soai_is_block_op(v->code)) t->factor = input_name(v->leaf);
+    if (way_of(v->code) > 0) {
         t->runs = SOA_CAUSAL;
-    } else if (op_row[v->code].way < 0) {
+    } else if (way_of(v->code) < 0) {
         t->runs = SOA_ANTICAUSAL;
     } else {
         t->runs = SOA_MEMORYLESS;
@@ -898,17 +955,45 @@ static void say_step(const soa_plan *p, int i, int runs, soa_plan_step *t) {
     }
 #undef SAY
 }
-void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
-    static const soa_plan_step inertias[] = {
-        {-2, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "P", "P(k)",
-         "M(k) + sum phi(k,c) P+(c) phi'(k,c)      P at a tip: M"},
-        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_JOINT, 0, "D", "D(k)", "H(k) P(k) H'(k)"},
-        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "G", "G(k)", "P(k) H'(k) inv(D(k))"},
-        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "P", "P+(k)", "P(k) - G(k) H(k) P(k)"},
-        {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "psi", "psi(p,k)",
-         "phi(p,k) (I - G(k) H(k))"},
-        {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "Mc", "Mc(k)",
-         "M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M"}};
+/* The recursions of P and Mc.  sweep: -2, -1 before the first sweep; else the one they are part
+ * of. */
+static const soa_plan_step inertias[] = {
+    {-2, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "P", "P(k)",
+     "M(k) + sum phi(k,c) P+(c) phi'(k,c)      P at a tip: M"},
+    {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_JOINT, 0, "D", "D(k)", "H(k) P(k) H'(k)"},
+    {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "G", "G(k)", "P(k) H'(k) inv(D(k))"},
+    {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "P", "P+(k)", "P(k) - G(k) H(k) P(k)"},
+    {-2, SOA_CAUSAL, SOA_MEMORYLESS, SOA_SPACE_LINK, 0, "psi", "psi(p,k)",
+     "phi(p,k) (I - G(k) H(k))"},
+    {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "Mc", "Mc(k)",
+     "M(k) + sum phi(k,c) Mc(c) phi'(k,c)      Mc at a tip: M"}};
+/* The sweep that the recursion of P or Mc is part of, an inward one: that of the first value that
+ * needs it, or the one before.  `before` if other recursions need it earlier. */
+static int sweep_of_recursion(const soa_plan *p, int composite, int before) {
+    int level = p->passes;
+    int sweep = p->sweeps;
+    if (p->block_count) return before;
+    for (int i = 0; i < p->values->count; ++i) {
+        const value *v = p->values->v + i;
+        if (composite ? v->code != OP_MC : !uses_P(v->code)) continue;
+        if (v->level > level || (v->level == level && v->sweep >= sweep)) continue;
+        level = v->level;
+        sweep = v->sweep;
+    }
+    if (inward_level(level, p->first)) return sweep;
+    return level ? p->first_sweep[level] - 1 : before;
+}
+static void visit_recursions(const soa_plan *p, int now, soa_plan_step_fn *fn, void *user) {
+    for (size_t i = 0; i < sizeof inertias / sizeof *inertias; ++i) {
+        const int composite = inertias[i].sweep == -1;
+        soa_plan_step t = inertias[i];
+        if (!(composite ? p->composes : p->articulates)) continue;
+        t.sweep = sweep_of_recursion(p, composite, t.sweep);
+        if (t.sweep == now || (t.sweep < 0 && now < 0)) fn(user, &t);
+    }
+}
+/* Recursions that come before the first sweep. */
+static void visit_blocks(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
     static const soa_plan_step costate = {
         -3,
         SOA_ANTICAUSAL,
@@ -928,25 +1013,37 @@ void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
          "(I - G H) dP (I - G H)' - G dH P+ - P+ dH' G'"},
         {-1, SOA_CAUSAL, SOA_CAUSAL, SOA_SPACE_LINK, 1, "dMc", "dMc(k)",
          "sum phi(k,c) (Theta Mc + Mc Theta' + dMc)(c) phi'(k,c)      dMc at a tip: 0"}};
-    if (!p || !fn) return;
-    for (size_t i = 0; i < sizeof inertias / sizeof *inertias; ++i)
-        if (inertias[i].sweep == -2 ? p->articulates : p->composes) fn(user, inertias + i);
+    visit_recursions(p, -1, fn, user);
     for (int i = 0; i < 3; ++i)
         if (computes(p, i < 2 ? LEAF_DART : LEAF_DCOMPOSITE)) fn(user, changes + i);
     if (computes(p, LEAF_COSTATE)) fn(user, &costate);
     if (computes(p, LEAF_ROOT) || computes(p, LEAF_ROOTINV)) fn(user, &root);
-    for (int level = -1; level < p->sweeps; ++level) {
-        const int inward = (level % 2 == 0 ? p->first : -p->first) > 0,
-                  runs = level >= 0 && p->start[level] != p->start[level + 1];
-        for (int i = 0; i < p->values->count; ++i) {
-            const value *v = p->values->v + i;
-            if (v->level != level || v->code == OP_INPUT) continue;
-            soa_plan_step t = {.sweep = level + 1, .way = inward ? SOA_CAUSAL : SOA_ANTICAUSAL};
-            if (soai_between_sweeps(v)) t.way = SOA_MEMORYLESS;
-            say_step(p, i, runs, &t);
-            fn(user, &t);
-        }
+}
+static void visit_values(const soa_plan *p, int level, int sweep, soa_plan_step_fn *fn,
+                         void *user) {
+    int runs = 0;
+    for (int i = 0; i < p->values->count; ++i)
+        runs |=
+            level >= 0 && p->values->v[i].level == level && !soai_between_sweeps(p->values->v + i);
+    for (int i = 0; i < p->values->count; ++i) {
+        const value *v = p->values->v + i;
+        if (v->level != level || v->code == OP_INPUT || (level >= 0 && v->sweep != sweep)) continue;
+        soa_plan_step t = {.sweep = sweep,
+                           .way = inward_level(level, p->first) ? SOA_CAUSAL : SOA_ANTICAUSAL};
+        if (soai_between_sweeps(v)) t.way = SOA_MEMORYLESS;
+        say_step(p, i, runs, &t);
+        fn(user, &t);
     }
+}
+void soa_plan_visit_steps(const soa_plan *p, soa_plan_step_fn *fn, void *user) {
+    if (!p || !fn) return;
+    visit_blocks(p, fn, user);
+    visit_values(p, -1, 0, fn, user);
+    for (int level = 0; level < p->passes; ++level)
+        for (int sweep = p->first_sweep[level]; sweep < p->first_sweep[level + 1]; ++sweep) {
+            visit_recursions(p, sweep, fn, user);
+            visit_values(p, level, sweep, fn, user);
+        }
 }
 typedef struct explaining {
     char *text;
@@ -965,23 +1062,26 @@ static void explain_step(void *user, const soa_plan_step *t) {
     }
     SAY("    %-8s = %s\n", t->left, t->right);
 }
-/* What is formed before the first sweep, as the end of a sentence. */
-static const char *recursions_before(const soa_plan *p) {
-    const int changes = computes(p, LEAF_DART);
-    if (changes && p->composes) return ", after the inward recursions of P, D, G, dP and Mc";
-    if (changes) return ", after the inward recursions of P, D, G and dP";
-    if (p->articulates && p->composes) return ", after the inward recursions of P, D, G and Mc";
-    if (p->articulates) return ", after the inward recursion of P, D, G";
-    return p->composes ? ", after the inward recursion of Mc" : "";
+/* The passes over the bodies, where they are fewer than the sweeps. */
+static void explain_passes(const soa_plan *p, explaining *w) {
+    if (p->passes == p->sweeps) return;
+    SAY("%d passes over the bodies:", p->passes);
+    for (int pass = 0; pass < p->passes; ++pass) {
+        const int first = p->first_sweep[pass];
+        const int last = p->first_sweep[pass + 1] - 1;
+        SAY("%s sweep%s %d", pass ? "," : "", first == last ? "" : "s", first);
+        if (last > first) SAY(" to %d", last);
+    }
+    SAY("\n");
 }
 size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
     if (!text) room = 0;
     explaining all = {text, 0, room, 0}, *w = &all;
     if (room) text[0] = 0;
     if (!p) return 0;
-    SAY("%d sweep%s, %d recursion%s%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
-        p->recursions == 1 ? "" : "s", recursions_before(p));
-    if (p->fused) SAY("(run as one filter and one smoother, the library's forward dynamics)\n");
+    SAY("%d sweep%s, %d recursion%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
+        p->recursions == 1 ? "" : "s");
+    explain_passes(p, w);
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
     soa_plan_visit_steps(p, explain_step, w);
     char out[32];

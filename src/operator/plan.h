@@ -2,6 +2,7 @@
 #ifndef SOAI_PLAN_H
 #define SOAI_PLAN_H
 #include "machine.h"
+#include "polynomial.h"
 
 enum { MOST_VALUES = 4000 };
 
@@ -9,11 +10,23 @@ typedef struct value {
     int code, space, a, b; /* arguments, -1 none */
     double x, y;
     const soa_expr *leaf; /* OP_INPUT, OP_MATRIX: its data; OP_SOLVE: the inverted expression */
-    int level;
+    int level;            /* the pass over the bodies */
+    int sweep;            /* the sweep, as the papers count them */
+    int depth; /* of recursions of different operators within the pass, and the last of them */
+    int recursion;
 } value;
+/* The words of a value. */
+typedef struct known_value {
+    polynomial p;
+    int value;
+} known_value;
 typedef struct builder {
     value v[MOST_VALUES];
     int count;
+    alphabet letters;
+    known_value *known;
+    int known_count, known_room;
+    int all;              /* with the values that only steps use (select.c), after the others */
     const char *why;      /* why it failed */
     const soa_expr *what; /* where it failed */
 } builder;
@@ -23,6 +36,8 @@ static inline int soai_between_sweeps(const value *v) {
     return v->code == OP_SOLVE || v->code == OP_MATRIX || v->code == OP_PSEUDO ||
            (v->code == OP_SUM && v->space >= SOA_SPACE_BASE);
 }
+typedef struct selection selection; /* select.h */
+
 /* inv(E) x or pinv(E) x in small spaces, with E formed by runs of its own plan; or a caller's matrix
  */
 typedef struct solve {
@@ -39,13 +54,30 @@ typedef struct solve {
     double x, y;
     const double *second;
 } solve;
+/* A vector of links of the caller, and its place in the frames chosen for the bodies. */
+typedef struct link_copy {
+    const double *from;
+    double *to;
+    int motion;
+} link_copy;
 struct soa_plan {
     soa_machine *machine;
     builder *values;
-    int last, first, sweeps, recursions, articulates, composes;
-    int derivative; /* it is linear in the direction */
+    int last, first, passes, sweeps, recursions, articulates, composes;
+    int *first_sweep; /* of each pass; passes + 1 */
+    int derivative;   /* it is linear in the direction */
     soai_op *ops;
-    int *start; /* first operation of each sweep; sweeps + 1 */
+    int *start; /* first operation, or step, of each pass; passes + 1 */
+    /* On the aligned tables: the steps, and those of a run that finds D and G there.  Without a
+     * selection operations in the user's frames. */
+    selection *chosen;
+    soai_step *steps, *again;
+    int *start_again;
+    soai_tips tips;    /* in the frames chosen for their bodies */
+    double *fext;      /* likewise the wrenches */
+    link_copy *copies; /* and vectors of links that the caller gave */
+    int copy_count;
+    int sub; /* it forms the matrix of a solve, column by column */
     double *memory, **slot;
     double *input; /* slot of the unknown vector if the expression is an operator */
     solve *solves;
@@ -53,12 +85,27 @@ struct soa_plan {
     const soa_expr **blocks; /* leaves of OP_BLOCKS and OP_HINGES, computed before a run */
     int block_count;
     int closures; /* the machine's when the plan was made, if it uses such a space; else -1 */
-    /* Forward dynamics as one filter and one smoother: 1 without tip forces, 2 with them. */
-    int fused;
-    double *forces; /* used if fused: 6 per body */
 };
 
 /* Runs without copying the result. */
 soa_status soai_plan_run_all(soa_plan *p);
+
+/* The number of a value, a new one if there is none like it; -2 and `why` without success. */
+int soai_value_of(builder *b, value v);
+/* The value with these words. */
+int soai_value_of_polynomial(builder *b, const polynomial *p);
+/* The joints' part of the vector a: without E g. */
+int soai_value_of_bias(builder *b);
+
+/* A vector of the machine's data or the caller's. */
+static inline int soai_is_data(const value *v) {
+    return v->code == OP_INPUT && v->leaf && !soai_is_zero(v->leaf);
+}
+/* An operator with a block of its own for each body or joint. */
+static inline int soai_is_block_op(int code) {
+    return code == OP_BLOCKS || code == OP_BLOCKS_T || code == OP_HINGES || code == OP_HINGES_T;
+}
+/* plan_run.c: places for all values, and the operations or steps in order. */
+soa_status soai_plan_lay_out(soa_plan *p);
 
 #endif

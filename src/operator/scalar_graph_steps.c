@@ -796,7 +796,7 @@ static int dense_step(soa_scalar_graph *g, const soa_plan *plan, const solve *s,
 static int run(soa_scalar_graph *g, const soa_plan *plan, values *x) {
     const builder *bl = plan->values;
     const int nb = g->m->work->view.nb;
-    for (int level = -1; level < plan->sweeps; ++level) {
+    for (int level = -1; level < plan->passes; ++level) {
         const int inward = (level % 2 == 0 ? plan->first : -plan->first) > 0;
         for (int n = 1; level >= 0 && n <= nb; ++n) {
             const int i = inward ? nb + 1 - n : n;
@@ -808,7 +808,7 @@ static int run(soa_scalar_graph *g, const soa_plan *plan, values *x) {
                     operation(g, bl, x->slot, v, i);
         }
         for (int i = 0; i < plan->solve_count; ++i)
-            if (plan->solves[i].level == level && x->wanted[plan->solves[i].value] &&
+            if (bl->v[plan->solves[i].value].level == level && x->wanted[plan->solves[i].value] &&
                 !dense_step(g, plan, plan->solves + i, x))
                 return 0;
     }

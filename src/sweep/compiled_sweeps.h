@@ -14,10 +14,17 @@ struct soai_task_frames;
 struct soai_segments;
 
 /* One sweep of a planned expression (operator_sweep.h). */
-typedef void soai_operator_sweep_fn(const void *view, void *work, int inward,
-                                    const struct soai_op *ops, int count,
-                                    const struct soai_tips *tips, const double *thd,
-                                    const double *fext);
+typedef int soai_operator_sweep_fn(const void *view, void *work, int inward,
+                                   const struct soai_op *ops, int count,
+                                   const struct soai_tips *tips, const double *thd,
+                                   const double *fext);
+
+/* One pass of planned steps on the aligned tables (operator_steps.h). */
+struct soai_step;
+struct soai_step_data;
+typedef int soai_operator_steps_fn(const void *view, void *work, int inward,
+                                   const struct soai_step *steps, int count,
+                                   const struct soai_step_data *data);
 
 typedef struct soai_kernels {
     const char *instruction_set;
@@ -75,7 +82,8 @@ typedef struct soai_kernels {
     int (*two_sweep)(const void *view, void *work, const void *factors, const void *q,
                      const void *v, const void *tau, const void *fext, void *vdot);
     void (*two_sweep_compliance)(const void *work, int body, void *C);
-    soai_operator_sweep_fn *exec; /* double only */
+    soai_operator_sweep_fn *exec;  /* double only */
+    soai_operator_steps_fn *steps; /* double only */
     /* double only: one task of divide and conquer (src/sweep/segment_sweeps.h) */
     void (*segment)(const void *view, void *work, const struct soai_segments *segments, int sweep,
                     int n, const double *q, const double *v, const double *tau, const double *fext,

@@ -53,7 +53,11 @@ enum {
     OP_SOLVE,   /* tip or base space, dense, after a sweep */
     OP_MATRIX,  /* the caller's operator, likewise         */
     OP_PSEUDO,  /* the inverse of least norm, likewise     */
-    OP_INPUT
+    OP_INPUT,
+    OP_PLACE,      /* what only steps of a pair use (select.c) */
+    OP_POSE,       /* R, p, H* from q, in a */
+    OP_ARTICULATE, /* P, D, G */
+    OP_COMPOSE     /* composite inertias, to out */
 };
 
 typedef struct soai_op {
@@ -65,6 +69,59 @@ typedef struct soai_op {
     const double *a, *b;
     double *out;
 } soai_op;
+
+/* Steps of operator_steps.h: what a plan on the aligned tables is made of. */
+enum {
+    STEP_RNE,
+    STEP_SPIN,
+    STEP_MOTION,
+    STEP_GATHER,
+    STEP_ARTICULATE,
+    STEP_ARTICULATE_FILTER,
+    STEP_FILTER_BIAS,
+    STEP_FILTER,
+    STEP_SMOOTH,
+    STEP_SMOOTH_BIAS,
+    STEP_PSI_T,
+    STEP_BIAS,
+    STEP_FORCE,
+    STEP_INERTIA,
+    STEP_P,
+    STEP_H,
+    STEP_H_T,
+    STEP_G,
+    STEP_G_T,
+    STEP_D,
+    STEP_DINV,
+    STEP_JR,
+    STEP_X,
+    STEP_X_T,
+    STEP_S,
+    STEP_S_T,
+    STEP_B,
+    STEP_B_T,
+    STEP_SUM_JOINT,
+    STEP_SUM_LINK,
+    STEP_SUM_TIP,
+    STEP_SOLVE /* between passes: a dense solve or the caller's operator */
+};
+typedef struct soai_step {
+    int code;
+    int keep;            /* GATHER, FILTER: the result itself is read later */
+    double x, y;         /* sums: x a + y b */
+    const double *a, *b; /* arguments, operator_steps.h says which; NULL: zero */
+    double *out;         /* the result; also where sums from children are gathered */
+    double *out2, *out3; /* e and D^-1 e, or the accelerations of the joints; NULL: not needed */
+} soai_step;
+struct soai_tips;
+typedef struct soai_step_data {
+    const double *q; /* NULL: the poses are known */
+    const double *thd;
+    const double *fext; /* a wrench for each body, from the first on, or NULL */
+    const double *zero; /* as many zeros as there are joint entries */
+    const struct soai_tips *tips;
+    int keeps; /* P, D, U, G are read by later steps or runs */
+} soai_step_data;
 
 /* Frames of the tip space: body, and pose in the body.  Rows of constraints: body i has the terms
  * first[i] to first[i + 1] - 1, each a row and its wrench in body axes; first NULL: none. */

@@ -173,9 +173,28 @@ SOAI_INLINE void exec_rows_out(exec_at at, const soai_tips *tips, const real *x)
         at.op->out[tips->row[t]] += v6_dot(tips->wrench + 6 * t, x);
 }
 
-SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table *b, int i,
-                           int kind, int nv, const soai_op *ops, int count, const soai_tips *tips,
-                           const double *thd, const double *fext) {
+/* The recursions of P, D, G and of the composite inertias; 0 where a hinge moves no inertia. */
+SOAI_INLINE int exec_articulate(exec_at at, int kind, int nv) {
+    if (!at.b->child) abi_set(at.b->M, at.w->b[at.i].P);
+    return step_filter(at.k, at.w, at.b, at.i, kind, nv, ARTICULATE, 0, 0);
+}
+/* r(i) = M(i) + sum phi r phi*                      R87 (32), (33) */
+SOAI_INLINE void exec_compose(exec_at at, double *r) {
+    const real *R = at.w->b[at.i].R, *p = at.w->b[at.i].p;
+    double *own = r + 10 * at.i, *parent = r + 10 * at.b->parent;
+    if (!at.b->child) rigid_set(at.b->M, own);
+    if (!at.b->parent) return;
+    if (at.b->starts) rigid_set(at.k->body[at.b->parent].M, parent);
+    rigid_in_add(R, p, own, parent, parent);
+}
+SOAI_INLINE void exec_pose(exec_at at, int kind, const double *q) {
+    joint_position(at.k, at.w, at.b, at.i, kind, q);
+    joint_origin(at.w, at.b, at.i, kind, at.w->b[at.i].p);
+}
+
+SOAI_INLINE int exec_body(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
+                          int nv, const soai_op *ops, int count, const soai_tips *tips,
+                          const double *thd, const double *fext) {
     const real *R = w->b[i].R, *p = w->b[i].p;
     for (int o = 0; o < count; ++o) {
         const soai_op *op = ops + o;
@@ -261,22 +280,32 @@ SOAI_INLINE void exec_body(const view_table *k, kernel_work *w, const body_table
         case OP_CHANGE_MC: step_change_Mc(k, w, b, i, op->a, op->b, op->out); break;
         case OP_BC: exec_rows_in(at, tips, y); break;
         case OP_BC_T: exec_rows_out(at, tips, x); break;
+        case OP_POSE: exec_pose(at, kind, op->a); break;
+        case OP_ARTICULATE:
+            if (!exec_articulate(at, kind, nv)) return 0;
+            break;
+        case OP_COMPOSE: exec_compose(at, op->out); break;
         default: break;
         }
     }
+    return 1;
 }
 
-SOAI_SWEEP void exec_sweep(const view_table *k, kernel_work *w, int inward, const soai_op *ops,
-                           int count, const soai_tips *tips, const double *thd,
-                           const double *fext) {
+/* 0, or the body whose hinge moves no inertia. */
+SOAI_SWEEP int exec_sweep(const view_table *k, kernel_work *w, int inward, const soai_op *ops,
+                          int count, const soai_tips *tips, const double *thd, const double *fext) {
+    if (ops->code == OP_POSE) angles(k, w, ops->a);
     for (int n = 1; n <= k->nb; ++n) {
         const int i = inward ? k->nb + 1 - n : n;
         const body_table *b = k->body + i;
+        int fine;
         if (b->nv == 1)
-            exec_body(k, w, b, i, b->kind, 1, ops, count, tips, thd, fext);
+            fine = exec_body(k, w, b, i, b->kind, 1, ops, count, tips, thd, fext);
         else
-            exec_body(k, w, b, i, b->kind, b->nv, ops, count, tips, thd, fext);
+            fine = exec_body(k, w, b, i, b->kind, b->nv, ops, count, tips, thd, fext);
+        if (!fine) return i;
     }
+    return 0;
 }
 
 #endif

@@ -515,7 +515,7 @@ static void counted(void **state) {
     (void)state;
     static const struct {
         const char *text;
-        int sweeps;
+        int passes;
     } plans[] = {{"d(phi' H' thd)", 1},
                  {"d(H phi (M phi' (H' thdd + a) + b))", 2},
                  {"d(inv(Mass) T)", 4},
@@ -531,9 +531,9 @@ static void counted(void **state) {
         soa_plan *plan = NULL;
         char text[8000];
         assert_int_equal(soa_plan_create(machine, e, &plan, NULL, 0), SOA_OK);
-        printf("  %-60s %d sweeps, %d recursions\n", plans[i].text, soa_plan_sweep_count(plan),
+        printf("  %-60s %d passes, %d recursions\n", plans[i].text, soa_plan_pass_count(plan),
                soa_plan_recursion_count(plan));
-        assert_int_equal(soa_plan_sweep_count(plan), plans[i].sweeps);
+        assert_int_equal(soa_plan_pass_count(plan), plans[i].passes);
         assert_true(soa_plan_explain(plan, text, sizeof text) < sizeof text);
         assert_int_equal(strstr(text, "dP+(k)") != NULL, strstr(plans[i].text, "psi K") != NULL);
         assert_null(strstr(text, "Ht")); /* no joint of this arm has columns that turn */
