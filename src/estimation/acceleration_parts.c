@@ -58,16 +58,18 @@ soa_status soa_acceleration_parts(const soa_model *m, soa_work *w, const soa_inp
     base_acceleration(k, w->w.b[0].A);
     w->k->minv_filter(k, &w->w, w->zero);
     smooth(w, w->zero, part[1]); /* with v = 0 the smoother's own n is zero */
-    memcpy(w->user, in.tau, n * sizeof *w->user);
-    step_losses(k, in.q, in.v, -1, w->user);
-    w->k->minv_mul(k, &w->w, w->user, part[0]);
     if (k->nm && mimic_prepare(k, &w->w)) {
         w->body = k->nb;
         return SOA_E_HINGE_SINGULAR;
     }
-    for (int j = 0; j < 3; ++j) {
-        if (k->nm) mimic_project(k, &w->w, part[j]);
-        soai_user_motion(w, part[j], user[j]);
+    memcpy(w->user, in.tau, n * sizeof *w->user);
+    step_losses(k, in.q, in.v, -1, w->user);
+    w->k->minv_mul(k, &w->w, w->user, part[0]); /* with the projection on mimic joints */
+    if (k->nm) {
+        mimic_project(k, &w->w, part[1]);
+        mimic_project(k, &w->w, part[2]);
     }
+    for (int j = 0; j < 3; ++j)
+        soai_user_motion(w, part[j], user[j]);
     return SOA_OK;
 }

@@ -363,6 +363,9 @@ static void three_accelerations(void **state) {
         bench b = open_random("random", seed);
         double *a[3] = {room(b.nv), room(b.nv), room(b.nv)};
         OK(soa_aba(b.m, b.other, b.q, b.v, b.tau, b.f, 3, b.r1));
+        /* what another state left in the work space must not be read */
+        soa_q_neutral(b.m, b.r2);
+        OK(soa_aba(b.m, b.w, b.r2, b.v, b.tau, NULL, 0, a[0]));
         OK(soa_acceleration_parts(
             b.m, b.w,
             &(soa_input){.q = b.q, .v = b.v, .tau = b.tau, .wrenches = b.f, .wrench_count = 3},
