@@ -426,8 +426,8 @@ class Expr:
 
         >>> import soa
         >>> plan = soa.operators.form("FD3").plan(soa.Model.open("arm7"))
-        >>> plan.sweep_count, plan.recursion_count
-        (3, 4)
+        >>> plan.sweep_count, plan.pass_count, plan.recursion_count
+        (3, 3, 5)
         >>> plan.steps[0].left, plan.steps[0].right
         ('P(k)', "M(k) + sum phi(k,c) P+(c) phi'(k,c)")
         """
@@ -591,13 +591,15 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Plan:
-    """How an expression is computed: its steps in order, and how many sweeps and recursions.
+    """How an expression is computed: its steps in order, and how many sweeps, passes and recursions.
 
-    sweep_count: over the tree. recursion_count: lines that need their own value at neighbouring
-    bodies. steps: in order.
+    sweep_count: as the papers count them, where recursions of one operator in one direction are one
+    sweep. pass_count: over the bodies; a pass may do several sweeps of its direction.
+    recursion_count: lines that need their own value at neighbouring bodies. steps: in order.
     """
 
     sweep_count: int
+    pass_count: int
     recursion_count: int
     steps: tuple[PlanStep, ...]
 
@@ -1053,7 +1055,7 @@ class Machine:
         terms = (_c.soa_row_wrench * max(1, len(wrenches)))()
         for term, (row, frame, wrench) in zip(terms, wrenches):
             term.row, term.frame = row, self.model.find_frame(frame)
-            term.wrench[:] = [float(x) for x in vector("wrench", wrench, 6)]
+            term.wrench[:] = np.asarray(vector("wrench", wrench, 6)).tolist()
         gears = None if joint_rows is None else vector("joint_rows", np.ravel(joint_rows), rows * self.model.nv)
         rest = None if gamma is None else vector("gamma", gamma, rows)
         with _lock:
@@ -1392,8 +1394,12 @@ class Machine:
             plan = self._plan(expression)
             with carrier:
                 _c.soa_plan_visit_steps(plan, _c.soa_plan_step_fn(collect), None)
-            sweeps, recursions = _c.soa_plan_sweep_count(plan), _c.soa_plan_recursion_count(plan)
-            return Plan(sweeps, recursions, tuple(steps))
+            return Plan(
+                _c.soa_plan_sweep_count(plan),
+                _c.soa_plan_pass_count(plan),
+                _c.soa_plan_recursion_count(plan),
+                tuple(steps),
+            )
 
     def _graph(self, expression: Expr, axes: str, by_matrix: bool, generic: bool) -> Any:
         from .model import _axes
@@ -1594,17 +1600,15 @@ def rules() -> list[tuple[str, str]]:
 def _equation(equation: str | tuple[Expr, Expr]) -> tuple[Expr, Expr]:
     if not isinstance(equation, str):
         return equation
-    if "=" not in equation:
-        index = _c.soa_expr_find_identity(equation.encode())
-        if index >= 0:
-            equation = list(identities().values())[index]
+    index = -1 if "=" in equation else _c.soa_expr_find_identity(equation.encode())
+    sides = equation if index < 0 else list(identities().values())[index]
     left, right = POINTER(_c.soa_expr)(), POINTER(_c.soa_expr)()
     message = create_string_buffer(_ROOM)
     with _lock:
         _message(
-            _c.soa_expr_parse_equation(equation.encode(), None, 0, byref(left), byref(right), message, _ROOM),
+            _c.soa_expr_parse_equation(sides.encode(), None, 0, byref(left), byref(right), message, _ROOM),
             message,
-            equation,
+            sides,
         )
         return Expr._adopt(left), Expr._adopt(right)
 
@@ -1644,7 +1648,7 @@ def _try(name: str, model: Model, count: int, left: Expr, right: Expr, rng: np.r
                 shape = (machine._size(to), machine._size(source))
             letters[letter] = rng.uniform(-1, 1, shape)
         for side in (left, right):
-            own = {letter: letters[letter] for letter in side.variables()}
+            own: dict[str, Any] = {letter: letters[letter] for letter in side.variables()}
             sides.append(machine.dense(side, **state, **own))
             condition = max(condition, machine.condition)
     except SoaError as problem:

@@ -281,6 +281,11 @@ def shows(line, step):
     return left.strip() == step.left and step.right in right and step.remark in right
 
 
+def test_sweeps_of_one_direction_share_a_pass():
+    plan = soa.operators.parse("phi' psi' H' T").plan(soa.Model.open("arm7", ideal=True))
+    assert (plan.sweep_count, plan.pass_count, plan.recursion_count) == (3, 2, 3)  # P; psi' and phi'
+
+
 @pytest.mark.parametrize("name", sorted(soa.operators.forms()))
 def test_plan_is_what_explain_prints(name):
     arm = soa.Model.open("arm7")
@@ -295,6 +300,8 @@ def test_plan_is_what_explain_prints(name):
     lines = text.splitlines()
     assert lines[0].startswith(f"{plan.sweep_count} sweep")
     assert f", {plan.recursion_count} recursion" in lines[0]
+    assert plan.pass_count <= plan.sweep_count
+    assert lines[1].startswith(f"{plan.pass_count} pass") == (plan.pass_count < plan.sweep_count)
     assert max(step.sweep for step in plan.steps) == plan.sweep_count
     assert sum(step.recursion for step in plan.steps if step.sweep > 0) == plan.recursion_count
     at = 0
