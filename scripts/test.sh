@@ -138,11 +138,11 @@ stage_embedded() {
     esac
 }
 
-# Adds the counts of pytest's last line, "3 failed, 120 passed, 2 skipped in 12 s".
+# Adds the counts of the last lines of all runs of pytest in the log, "3 failed, 120 passed, 2 skipped in 12 s".
 count_pytest() { # LOG
-    local line
-    line=$(grep -E '^(=+ )?[0-9]+ (passed|failed|error)' "$1" | tail -n 1)
-    number_of() { grep -oE "[0-9]+ $1" <<<"$line" | grep -oE '[0-9]+' || echo 0; }
+    local lines
+    lines=$(grep -E '^(=+ )?[0-9]+ (passed|failed|error)' "$1")
+    number_of() { { grep -oE "[0-9]+ $1" <<<"$lines" || true; } | awk '{ sum += $1 } END { print sum + 0 }'; }
     passed=$((passed + $(number_of passed)))
     failed=$((failed + $(number_of failed) + $(number_of 'errors?')))
     while read -r skipped; do skips+=("python $skipped"); done < <(sed -n 's/^SKIPPED \[[0-9]*\] //p' "$1" | sort -u)
@@ -168,8 +168,8 @@ stage_python() {
     start python "test, the installed package"
     log=$logs/python-test.log
     code=0
-    (cd build && SOA_PROGRAM=$PWD/soa python/bin/python -m pytest -q -rs -p no:cacheprovider ../tests/python) >"$log" 2>&1 || code=$?
-    (cd build && python/bin/python -m pytest -q -rs -p no:cacheprovider --doctest-modules --pyargs soa) >>"$log" 2>&1 || code=$?
+    (cd build && SOA_PROGRAM=$PWD/soa python/bin/python -m pytest -q -rfEs -p no:cacheprovider ../tests/python) >"$log" 2>&1 || code=$?
+    (cd build && python/bin/python -m pytest -q -rfEs -p no:cacheprovider --doctest-modules --pyargs soa) >>"$log" 2>&1 || code=$?
     local before=$failed
     count_pytest "$log"
     if [ "$code" = 0 ]; then

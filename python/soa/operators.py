@@ -428,8 +428,8 @@ class Expr:
         >>> plan = soa.operators.form("FD3").plan(soa.Model.open("arm7"))
         >>> plan.sweep_count, plan.pass_count, plan.recursion_count
         (3, 3, 5)
-        >>> plan.steps[0].left, plan.steps[0].right
-        ('P(k)', "M(k) + sum phi(k,c) P+(c) phi'(k,c)")
+        >>> next(step.right for step in plan.steps if step.left == "P(k)")
+        "M(k) + sum phi(k,c) P+(c) phi'(k,c)"
         """
         return Machine(model, tips)._planned(_applied(self, scalar=False))
 
