@@ -646,11 +646,21 @@ static const soa_expr *for_model(const soa_machine *m, const soa_expr *e) {
     }
     return turning ? soai_hold(e) : soai_without_turning(e);
 }
-static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message,
-                           size_t room) {
+/* Does it, or the plan of a solve, run in the user's frames? */
+static int runs_in_users_frames(const soa_plan *p) {
+    int users = p->passes > 0 && !p->chosen;
+    for (int i = 0; i < p->solve_count; ++i)
+        if (p->solves[i].plan) users |= runs_in_users_frames(p->solves[i].plan);
+    return users;
+}
+/* users: in the user's frames.  A plan and those of its solves run in the same frames: one would
+ * overwrite the poses and inertias of the other (machine.h). */
+static soa_status plan_any(soa_machine *m, const soa_expr *expr, int users, soa_plan **plan,
+                           char *message, size_t room) {
     soa_plan *p = soai_zeroed(1, sizeof *p);
     if (!p) return SOA_E_MEMORY;
     p->machine = m;
+    p->users = users;
     p->closures = -1;
     p->derivative = soai_is_derivative(expr);
     const soa_expr *fit = for_model(m, expr);
@@ -666,11 +676,12 @@ static soa_status plan_any(soa_machine *m, const soa_expr *expr, soa_plan **plan
         s = SOA_E_ARGUMENT;
     }
     if (!s) s = fill(p, expr, message, room);
-    if (s)
+    const int mixes = !s && p->chosen && runs_in_users_frames(p);
+    if (s || mixes)
         soa_plan_free(p);
     else
         *plan = p;
-    return s;
+    return mixes ? plan_any(m, expr, 1, plan, message, room) : s;
 }
 soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan, char *message,
                            size_t room) {
@@ -687,7 +698,7 @@ soa_status soa_plan_create(soa_machine *m, const soa_expr *expr, soa_plan **plan
     }
     const unsigned before = soai_refusals();
     soa_plan *made = NULL;
-    soa_status s = plan_any(m, expr, &made, message, room);
+    soa_status s = plan_any(m, expr, 0, &made, message, room);
     /* The plan may exist, but not the one that enough memory would give. */
     if (soai_refusals() != before) {
         soa_plan_free(made);
@@ -771,7 +782,7 @@ static soa_status add_solve(soa_plan *p, int v, int level, const soa_expr *expr,
     s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
     s->room = soai_zeroed(room_needed + 1, sizeof(double));
     if (!s->matrix || !s->room) return SOA_E_MEMORY;
-    return plan_any(p->machine, x->leaf, &s->plan, message, room);
+    return plan_any(p->machine, x->leaf, !p->chosen, &s->plan, message, room);
 }
 static soa_status add_solves(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
     const builder *b = p->values;
@@ -808,7 +819,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
     p->composes |= computes(p, LEAF_DCOMPOSITE);
     if (!p->block_count) p->recursions += p->articulates + p->composes; /* else before the sweeps */
     const int shown = b->count;
-    if (soai_machine_aligns(m)) p->chosen = soai_select(b, p->last);
+    if (soai_machine_aligns(m) && !p->users) p->chosen = soai_select(b, p->last);
     b->all = b->count;
     p->solves = soai_zeroed((size_t)solves + 1, sizeof *p->solves);
     soa_status s = p->solves ? soai_plan_lay_out(p) : SOA_E_MEMORY;

@@ -68,6 +68,7 @@ struct soa_plan {
     int derivative;   /* it is linear in the direction */
     soai_op *ops;
     int *start; /* first operation, or step, of each pass; passes + 1 */
+    int users;  /* it must run in the user's frames */
     /* On the aligned tables: the steps, and those of a run that finds D and G there.  Without a
      * selection operations in the user's frames. */
     selection *chosen;

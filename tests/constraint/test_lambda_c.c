@@ -350,9 +350,10 @@ static void own_operators(void **state) {
     assert_int_equal(soa_machine_set_matrix(p.k, "C", SOA_SPACE_TIP, SOA_SPACE_TIP, A), SOA_OK);
     assert_int_equal(soa_machine_set_vector(p.k, "x", SOA_SPACE_BASE, x), SOA_OK);
     const soa_variable all[] = {variables[0], variables[3], other};
-    const char *const texts[] = {
-        "C A' x",          "C' A' x + A' x",    "inv(C) A' x",
-        "inv(C') C' A' x", "C inv(C + I) A' x", "C C B' phi' H' inv(Mass) J' C A' x"};
+    const char *const texts[] = {"C A' x", "C' A' x + A' x", "inv(C) A' x", "inv(C') C' A' x",
+                                 "C inv(C + I) A' x", "C C B' phi' H' inv(Mass) J' C A' x",
+                                 /* phi' phi and the inverse: one set of frames for both */
+                                 "J inv(Mass) J' inv(C + J inv(Mass) J') B' phi' phi B C A' x"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
         if (soa_expr_parse(texts[i], all, 3, &e, message, sizeof message) != SOA_OK)
             fail_msg("%s", message);

@@ -443,7 +443,7 @@ static void featherstone(const soa_model *m, soa_machine *machine, const double 
     /* phi from the dense operator would be O(n^2): apply Delta_phi to unit vectors instead, six
      * runs for all bodies */
     for (int col = 0; col < 6; ++col) {
-        const soa_variable unit = {"unit", SOA_SPACE_LINK, SOA_SPACE_ONE};
+        const soa_variable unit = {"unit", SOA_SPACE_LINK, SOA_SPACE_ONE, false};
         const soa_expr *expr = NULL;
         soa_plan *p = NULL;
         double *u = calloc(6 * (size_t)n, sizeof *u), *y = calloc(6 * (size_t)n, sizeof *y);

@@ -163,7 +163,7 @@ function mistakes(texts) {
     } catch (error) {
       theirs = error.stderr.replace(/^soa op: /, "").trimEnd();
     }
-    [ours, theirs] = [ours, theirs].map((m) => m.replace(/( nor one of vars|; own vectors are .*)$/m, ""));
+    [ours, theirs] = [ours, theirs].map((m) => m.replace(/ nor one of vars|; own vectors are given with their values/m, ""));
     say(ours === theirs && ours.includes("^"), `mistake ${JSON.stringify(text)}: ${ours.split("\n")[0]}${ours === theirs ? "" : ` | native: ${theirs}`}`);
   }
   session.close();

@@ -125,8 +125,8 @@ try {
   const seen = await pixels(before);
   check(seen.seen > 0.003, `the arm is visible: ${(100 * seen.seen).toFixed(1)} % of the picture`);
   check(
-    (await p.locator('.sweepcard').count()) === 4 && (await p.locator('svg.sweep').count()) === 4,
-    'FD3 is drawn as four sweeps',
+    (await p.locator('.sweepcard').count()) === 3 && (await p.locator('svg.sweep').count()) === 3,
+    'FD3 is drawn as three sweeps',
   );
 
   await p.click('#tab-state');
@@ -189,7 +189,8 @@ try {
     null,
     { timeout: 20000 },
   );
-  await p.click('[data-sweep="1"]');
+  const outward = p.locator('.sweepcard.outward .sweepbutton').first();
+  await outward.click();
   let swept = { arrows: 0 };
   for (let k = 0; k < 10 && swept.arrows <= 300; ++k) {
     await p.waitForTimeout(300);
@@ -197,7 +198,7 @@ try {
   }
   check(swept.arrows > 300, `arrows along the arm: ${swept.arrows} pixels`);
   await p.screenshot({ path: join(screens, 'playground-dark.png') });
-  await p.click('[data-sweep="1"]');
+  await outward.click();
 
   /* ---- moved by slider, by mouse, let go ---- */
   await p.click('#tab-state');
