@@ -159,14 +159,14 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     m->posed = posed;
     m->articulated = m->composed = m->changed_P = m->changed_Mc = 0;
     m->aligned_posed = m->aligned_articulated = 0;
-    m->wrenches = wrench_count > 0;
     memcpy(m->q, tree_q(w, q), (size_t)m->model->tq * sizeof(double));
     soai_to_tree(m, v, m->thd);
     soai_to_tree(m, a, m->thdd);
     soai_torque_to_tree(m, tau, m->torque);
     f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0)
        : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
-    memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
+    if (m->wrenches) memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
+    m->wrenches = wrench_count > 0;
     memset(m->wrench_turn, 0, 36 * ((size_t)m->model->nb + 1) * sizeof *m->wrench_turn);
     for (int i = 0; i < wrench_count; ++i) {
         const soai_frame_row *row = SOAI_AT(m->model, soai_frame_row, frame) + wrenches[i].frame;

@@ -37,7 +37,7 @@ struct soa_machine {
     int articulated; /* P, D, U are valid */
     int composed;    /* composite is valid */
     /* The same on the aligned tables: one kind or the other, for both are in the same arrays. */
-    int aligned_posed, aligned_articulated;
+    int aligned_posed, aligned_articulated, omega_in_P;
     int wrenches;      /* fext is not zero */
     double *composite; /* m, h, I of each body with everything outward; 10 (nb + 1) */
     /* Direction of derivatives, and its recursions; blocks of 36 numbers, nb + 1 */

@@ -177,14 +177,15 @@ static int apply_derivative(builder *b, const soa_expr *e, int turned, int x) {
     default: return NOT_A_DERIVATIVE;
     }
 }
-static int velocities(builder *b) {
+int soai_value_of_velocity(builder *b) {
     const int own = soai_value_of(
         b, (value){.code = OP_H_T, .space = SOA_SPACE_LINK, .a = input(b, LEAF_THD), .b = -1});
     return soai_value_of(b, (value){.code = OP_PHI_T, .space = SOA_SPACE_LINK, .a = own, .b = -1});
 }
 int soai_value_of_bias(builder *b) {
     return soai_value_of(
-        b, (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = velocities(b), .b = -1});
+        b,
+        (value){.code = OP_BIAS, .space = SOA_SPACE_LINK, .a = soai_value_of_velocity(b), .b = -1});
 }
 static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
     static const int codes[LEAF_COUNT][2] = {[LEAF_PHI] = {OP_PHI, OP_PHI_T},
@@ -219,7 +220,7 @@ static int apply_leaf(builder *b, const soa_expr *e, int turned, int x) {
         if (e->leaf != LEAF_BIASACC && e->leaf != LEAF_BIASFORCE && e->leaf != LEAF_CENTRIPETAL)
             return soai_value_of(
                 b, (value){.code = OP_INPUT, .space = e->to, .a = -1, .b = -1, .leaf = e});
-        const int velocity = velocities(b);
+        const int velocity = soai_value_of_velocity(b);
         if (e->leaf != LEAF_BIASACC)
             return soai_value_of(
                 b, (value){.code = e->leaf == LEAF_BIASFORCE ? OP_FORCE : OP_CENTRIPETAL,
@@ -782,7 +783,10 @@ static soa_status add_solve(soa_plan *p, int v, int level, const soa_expr *expr,
     s->matrix = soai_zeroed((size_t)s->rows * (size_t)s->columns + 1, sizeof(double));
     s->room = soai_zeroed(room_needed + 1, sizeof(double));
     if (!s->matrix || !s->room) return SOA_E_MEMORY;
-    return plan_any(p->machine, x->leaf, !p->chosen, &s->plan, message, room);
+    const soa_status made = plan_any(p->machine, x->leaf, !p->chosen, &s->plan, message, room);
+    s->compliance = !made && p->chosen && !soai_selection_has(p->chosen, STEP_P) &&
+                    m->tips.count == 1 && soai_is_compliance(s->plan);
+    return made;
 }
 static soa_status add_solves(soa_plan *p, const soa_expr *expr, char *message, size_t room) {
     const builder *b = p->values;

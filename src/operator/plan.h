@@ -51,6 +51,7 @@ typedef struct solve {
     int value; /* the value that it computes */
     /* A sum: out = x in + y second (NULL: none), `rows` numbers. */
     int sum;
+    int compliance; /* the matrix is Omega of the only tip */
     double x, y;
     const double *second;
 } solve;
@@ -78,7 +79,8 @@ struct soa_plan {
     double *fext;      /* likewise the wrenches */
     link_copy *copies; /* and vectors of links that the caller gave */
     int copy_count;
-    int sub; /* it forms the matrix of a solve, column by column */
+    int poses; /* some joint keeps its pose */
+    int sub;   /* it forms the matrix of a solve, column by column */
     double *memory, **slot;
     double *input; /* slot of the unknown vector if the expression is an operator */
     solve *solves;
@@ -95,6 +97,8 @@ soa_status soai_plan_run_all(soa_plan *p);
 int soai_value_of(builder *b, value v);
 /* The value with these words. */
 int soai_value_of_polynomial(builder *b, const polynomial *p);
+/* The vector V. */
+int soai_value_of_velocity(builder *b);
 /* The joints' part of the vector a: without E g. */
 int soai_value_of_bias(builder *b);
 

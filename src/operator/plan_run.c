@@ -5,6 +5,7 @@
  * no sweep of the library is called as a whole.  Both leave poses and articulated inertias in the
  * same arrays, so one of them is valid at a time (machine.h). */
 #include "plan.h"
+#include "../sweep/operational.h"
 #include "select.h"
 #include <stdlib.h>
 
@@ -80,12 +81,28 @@ static soa_status lay_out_operations(soa_plan *p) {
     p->start[p->passes] = n;
     return SOA_OK;
 }
-/* Is value v read by a step? */
-static int is_read(const selection *s, int v, int last) {
+/* How many steps read value v. */
+static int readers(const selection *s, int v, int last) {
     int read = v == last;
     for (int i = 0; i < s->count; ++i)
-        read |= s->step[i].in[0] == v || s->step[i].in[1] == v;
+        for (int j = 0; j < 3; ++j)
+            read += s->step[i].in[j] == v;
     return read;
+}
+static int is_filter(int code) {
+    return code == STEP_GATHER || code == STEP_ARTICULATE_FILTER || code == STEP_FILTER ||
+           code == STEP_FILTER_BIAS;
+}
+/* May the sums of a step be gathered in the place of its argument, which was made in an earlier pass
+ * and is read by nobody else? */
+static int gathers_in_place(const soa_plan *p, const chosen_step *c) {
+    const selection *s = p->chosen;
+    if (!is_filter(c->code) || c->in[0] < 0 || s->maker[c->in[0]] < 0) return 0;
+    if (readers(s, c->in[0], p->last) != 1 || readers(s, c->out[0], p->last)) return 0;
+    int pass = c->pass;
+    for (int i = 0; i < s->count; ++i)
+        if (s->step[i].out[0] == c->in[0]) pass = s->step[i].pass;
+    return pass < c->pass;
 }
 static soai_step step_of(const soa_plan *p, const chosen_step *c) {
     const value *v = c->out[0] >= 0 ? p->values->v + c->out[0] : NULL;
@@ -96,6 +113,7 @@ static soai_step step_of(const soa_plan *p, const chosen_step *c) {
     for (int i = 0; i < 2; ++i)
         if (c->in[i] >= 0) in[i] = p->slot[c->in[i]];
     soai_step s = {.code = c->code,
+                   .stride = 6,
                    .a = in[0],
                    .b = in[1],
                    .out = out[0],
@@ -103,12 +121,44 @@ static soai_step step_of(const soa_plan *p, const chosen_step *c) {
                    .out3 = out[2],
                    .x = c->sign != 0 ? c->sign : 1,
                    .y = 1,
-                   .keep = c->out[0] >= 0 && is_read(p->chosen, c->out[0], p->last)};
-    if (v && v->code == OP_SUM) {
+                   .keep = c->out[0] >= 0 && readers(p->chosen, c->out[0], p->last) > 0};
+    if (c->in[2] >= 0) {
+        s.tips = p->slot[c->in[2]];
+        s.y = c->tips;
+    } else if (v && v->code == OP_SUM) {
         s.x = v->x;
         s.y = v->y;
     }
+    if (gathers_in_place(p, c)) s.out = p->slot[c->in[0]];
     return s;
+}
+/* What only one step and the next read is kept in the work of the bodies, beside what else they read
+ * there: z of the only filter in f, with what it gathers in place; lambda of the only smoother in
+ * A. */
+static void use_body_work(const soa_plan *p, soai_step *steps, int count) {
+    body_work *world = p->machine->work->w.b;
+    int filters = 0;
+    int smoothers = 0;
+    for (int i = 0; i < count; ++i) {
+        filters += is_filter(steps[i].code);
+        smoothers += steps[i].code == STEP_SMOOTH || steps[i].code == STEP_SMOOTH_BIAS;
+    }
+    for (int i = 0; i < count; ++i) {
+        soai_step *s = steps + i;
+        const int smooth = s->code == STEP_SMOOTH || s->code == STEP_SMOOTH_BIAS;
+        double *before = s->out;
+        double *place = smooth ? world->A : world->f;
+        const int alone = smooth ? smoothers == 1 : filters == 1 && is_filter(s->code);
+        int fits = alone && !s->keep && before;
+        for (int j = 0; j < count && fits; ++j)
+            fits = steps[j].out != before || j == i || steps[j].code == STEP_RNE;
+        for (int j = 0; j < count && fits; ++j) {
+            if (steps[j].out != before) continue;
+            steps[j].out = place;
+            steps[j].stride = sizeof *world / sizeof(double);
+        }
+        if (fits && s->a == before) s->a = place;
+    }
 }
 /* The steps of every pass, and those of a run that finds D and G from before. */
 static soa_status lay_out_steps(soa_plan *p) {
@@ -138,6 +188,8 @@ static soa_status lay_out_steps(soa_plan *p) {
     }
     p->start[c->passes] = n;
     p->start_again[c->passes] = m;
+    use_body_work(p, p->steps, n);
+    use_body_work(p, p->again, m);
     return SOA_OK;
 }
 /* The tips in the frames chosen for their bodies. */
@@ -164,8 +216,16 @@ static soa_status lay_out_tips(soa_plan *p) {
     }
     return SOA_OK;
 }
+/* Does some joint of the aligned tables keep its pose in the work space? */
+static int keeps_poses(const soai_view_double *view) {
+    int keeps = 0;
+    for (int i = 1; i <= view->nb; ++i)
+        keeps |= view->body[i].kind < SOAI_KIND_LEVEL_X;
+    return keeps;
+}
 soa_status soai_plan_lay_out(soa_plan *p) {
     soa_status s = lay_out_slots(p);
+    p->poses = keeps_poses(&p->machine->work->aligned);
     if (s) return s;
     if (!p->chosen) return lay_out_operations(p);
     s = lay_out_steps(p);
@@ -193,6 +253,48 @@ static soa_status run_pseudo(soa_machine *m, const solve *s) {
     if (condition > m->condition) m->condition = condition;
     return SOA_OK;
 }
+/* Omega of the only tip, RJK91 (20), as a recursion of 6 x 6 blocks: after D and G one outward pass.
+ * Omega takes the place of P. */
+static soa_status run_compliance(soa_machine *m, const solve *s) {
+    soa_plan *p = s->plan;
+    soa_work *w = m->work;
+    const soai_step costate = {.code = STEP_COSTATE};
+    const soai_step_data data = {.keeps = 1, .tips = &p->tips};
+    const int body = p->tips.body[0];
+    if (!m->aligned_articulated) {
+        p->sub = 1;
+        memset(p->input, 0, 6 * sizeof *p->input);
+        const soa_status st = soai_plan_run_all(p);
+        if (st) return st;
+    }
+    w->k->steps(&w->aligned, &w->w, 0, &costate, 1, &data);
+    m->omega_in_P = 1;
+    for (int c = 0; c < 6; ++c) {
+        double f[6] = {0};
+        double x[6] = {0};
+        double V[6];
+        f[c] = 1;
+        force_in_add(p->tips.R, p->tips.p, f, x);
+        omega_mul(w->w.b[body].P, x, V);
+        motion_out(p->tips.R, p->tips.p, V, f);
+        for (int r = 0; r < 6; ++r)
+            s->matrix[6 * r + c] = f[r];
+    }
+    return SOA_OK;
+}
+static soa_status form_by_columns(const solve *s) {
+    s->plan->sub = 1;
+    for (int c = 0; c < s->columns; ++c) {
+        memset(s->plan->input, 0, (size_t)s->columns * sizeof(double));
+        s->plan->input[c] = 1;
+        const soa_status st = soai_plan_run_all(s->plan);
+        if (st) return st;
+        const double *y = s->plan->slot[s->plan->last];
+        for (int r = 0; r < s->rows; ++r)
+            s->matrix[s->turned ? s->rows * c + r : s->columns * r + c] = y[r];
+    }
+    return SOA_OK;
+}
 static soa_status run_solve(soa_machine *m, const solve *s) {
     const int n = s->rows;
     for (int j = 0; s->sum && j < n; ++j)
@@ -206,16 +308,8 @@ static soa_status run_solve(soa_machine *m, const solve *s) {
         run_matrix(s);
         return SOA_OK;
     }
-    s->plan->sub = 1;
-    for (int c = 0; c < s->columns; ++c) {
-        memset(s->plan->input, 0, (size_t)s->columns * sizeof(double));
-        s->plan->input[c] = 1;
-        const soa_status st = soai_plan_run_all(s->plan);
-        if (st) return st;
-        const double *y = s->plan->slot[s->plan->last];
-        for (int r = 0; r < n; ++r)
-            s->matrix[s->turned ? n * c + r : s->columns * r + c] = y[r];
-    }
+    const soa_status st = s->compliance ? run_compliance(m, s) : form_by_columns(s);
+    if (st) return st;
     if (s->pseudo) return run_pseudo(m, s);
     memcpy(s->out, s->in, (size_t)n * sizeof(double));
     const double condition = soai_solve_measured(n, s->matrix, s->out, s->room);
@@ -309,6 +403,7 @@ static soa_status run_steps(soa_plan *p) {
                            .fext = m->wrenches ? p->fext : NULL,
                            .zero = w->zero,
                            .tips = &p->tips,
+                           .poses = p->poses,
                            .keeps = c->keeps || p->sub || p->solve_count > 0};
     if (m->wrenches || p->copy_count) bring_data(p);
     if (c->articulates && w->view.stuck) return soai_run_hinge(m, w->view.stuck);
@@ -327,7 +422,8 @@ static soa_status run_steps(soa_plan *p) {
         }
         s = run_solves(p, pass);
     }
-    m->aligned_articulated = there || (c->articulates && data.keeps && !s);
+    m->aligned_articulated = (there || (c->articulates && data.keeps && !s)) && !m->omega_in_P;
+    m->omega_in_P = 0;
     return s;
 }
 

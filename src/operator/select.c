@@ -36,6 +36,13 @@ int soai_selection_pass(const selection *s, int v) {
     return -1;
 }
 
+int soai_selection_has(const selection *s, int code) {
+    int has = 0;
+    for (int i = 0; i < s->count; ++i)
+        has |= s->step[i].code == code;
+    return has;
+}
+
 /* ---- words ----------------------------------------------------------------------------------- */
 static int letter_of(builder *b, int leaf, int turned) {
     const soa_expr *e = soai_leaf_new(leaf, ANY);
@@ -46,7 +53,7 @@ static int letter_of(builder *b, int leaf, int turned) {
 }
 /* The letters used below. */
 typedef struct known_letters {
-    unsigned char phi_t[1], H[1], H_t[1], G_t[1], P[1], Dinv[1], a[1], b[1], Eg[2];
+    unsigned char phi_t[1], H[1], H_t[1], G_t[1], P[1], Dinv[1], a[1], b[1], B[1], Eg[2];
     unsigned char K[3], K_t[3]; /* S Delta_phi G, G* Delta_phi* S* */
     unsigned char M_phi_t[2];
 } known_letters;
@@ -60,6 +67,7 @@ static known_letters letters_of(builder *b) {
     l.Dinv[0] = (unsigned char)letter_of(b, LEAF_DINV, 0);
     l.a[0] = (unsigned char)letter_of(b, LEAF_BIASACC, 0);
     l.b[0] = (unsigned char)letter_of(b, LEAF_BIASFORCE, 0);
+    l.B[0] = (unsigned char)letter_of(b, LEAF_TIPS, 0);
     l.K[0] = (unsigned char)letter_of(b, LEAF_SHIFT, 0);
     l.K[1] = (unsigned char)letter_of(b, LEAF_XPHI, 0);
     l.K[2] = (unsigned char)letter_of(b, LEAF_GAIN, 0);
@@ -122,7 +130,9 @@ static int is_one(const polynomial *p) {
 /* What one recursion value can give besides itself: values already there, -1 if not. */
 typedef struct filter_parts {
     int z, t, x, e, nu; /* FILTER or GATHER */
-    double sign;        /* FILTER: of e and nu; GATHER: of H y in e */
+    int tips;           /* forces at tips, and their factor */
+    double factor;
+    double sign; /* FILTER: of e and nu; GATHER: of H y in e */
 } filter_parts;
 typedef struct smooth_parts {
     int lambda, nu, r;
@@ -157,6 +167,16 @@ static void find_gathered(chooser *c, filter_parts *f, const polynomial *y) {
         soai_polynomial_free(&t);
     }
 }
+/* The forces at tips in x: taken out of it; *factor of a value, -1 if there are none. */
+static int take_tips(chooser *c, polynomial *x, double *factor) {
+    polynomial tips = soai_polynomial_after(x, c->l.B, 1, 1);
+    *factor = 1;
+    if (tips.count == 1) {
+        *factor = tips.w[0].factor;
+        tips.w[0].factor = 1;
+    }
+    return make_and_free(c->b, &tips);
+}
 /* What the recursion z = psi x or phi x can give besides. */
 static void find_filter(chooser *c, int z) {
     builder *b = c->b;
@@ -181,8 +201,9 @@ static void find_filter(chooser *c, int z) {
         find_gathered(c, &f, &zp);
     }
     soai_polynomial_free(&zp);
+    f.tips = take_tips(c, &x, &f.factor);
     f.x = make_and_free(b, &x);
-    if (f.t == -2 || f.x == -2) return;
+    if (f.t == -2 || f.x == -2 || f.tips == -2) return;
     if (psi && c->filters < MOST_PARTS) c->filter[c->filters++] = f;
     if (!psi && c->gathers < MOST_PARTS) c->gather[c->gathers++] = f;
 }
@@ -236,7 +257,7 @@ static void find_smooth(chooser *c, int lambda) {
     m.r = find_and_free(b, &r, 1);
     for (int i = 0; biased && i < c->filters && m.filter < 0; ++i)
         if (is_biased_pair(c, c->filter + i, &nu)) m.filter = i;
-    int fits = biased && m.filter >= 0 && m.r >= 0;
+    int fits = biased && m.filter >= 0;
     if (!biased && !rest.count) {
         m.nu = make_and_free(b, &nu);
         fits = m.nu >= 0;
@@ -253,7 +274,7 @@ static int choose_if(chooser *c, int v) {
     return v < 0 || choose(c, v);
 }
 
-static const chosen_step no_step = {.in = {-1, -1}, .out = {-1, -1, -1}, .after = -1};
+static const chosen_step no_step = {.in = {-1, -1, -1}, .out = {-1, -1, -1}, .after = -1};
 
 /* Its number, or -1 without memory. */
 static int add_step(chooser *c, const chosen_step *made) {
@@ -273,8 +294,10 @@ static int add_step(chooser *c, const chosen_step *made) {
 /* GATHER or FILTER */
 static int choose_filter(chooser *c, const filter_parts *f, int code) {
     chosen_step filter = no_step;
-    if (!choose_if(c, f->t) || !choose_if(c, f->x)) return 0;
+    if (!choose_if(c, f->t) || !choose_if(c, f->x) || !choose_if(c, f->tips)) return 0;
     filter.code = code;
+    filter.in[2] = f->tips;
+    filter.tips = f->factor;
     filter.in[0] = f->x;
     filter.in[1] = f->t;
     filter.out[0] = f->z;
@@ -301,8 +324,9 @@ static int place(builder *b, int space, int number) {
     return soai_value_of(b,
                          (value){.code = OP_PLACE, .space = space, .a = -1, .b = -1, .x = number});
 }
-/* Filter and smoother with the bias accelerations inside them; r alone leaves the pair. */
-static int choose_pair(chooser *c, const smooth_parts *m) {
+/* Filter and smoother with the bias accelerations inside them.  r leaves the pair, and lambda, made
+ * spatial again. */
+static int choose_pair(chooser *c, const smooth_parts *m, int spatial) {
     builder *b = c->b;
     const filter_parts *f = c->filter + m->filter;
     polynomial x = soai_polynomial_copy(words_of_value(b, b->v[f->z].a));
@@ -311,12 +335,14 @@ static int choose_pair(chooser *c, const smooth_parts *m) {
                          soai_polynomial_after(&x, c->l.b, 1, 1)};
     for (int i = 0; i < 3; ++i)
         soai_polynomial_free(out + i);
+    double factor;
+    const int tips = take_tips(c, &x, &factor);
     const int xv = make_and_free(b, &x);
     const int z = place(b, SOA_SPACE_LINK, 3 * m->filter);
     const int lambda = place(b, SOA_SPACE_LINK, 3 * m->filter + 1);
     const int nu = place(b, SOA_SPACE_JOINT, 3 * m->filter + 2);
-    if (xv == -2 || z < 0 || lambda < 0 || nu < 0) return 0;
-    if (!choose_if(c, f->t) || !choose_if(c, xv)) return 0;
+    if (xv == -2 || tips == -2 || z < 0 || lambda < 0 || nu < 0) return 0;
+    if (!choose_if(c, f->t) || !choose_if(c, xv) || !choose_if(c, tips)) return 0;
     chosen_step turn = no_step;
     turn.code = STEP_SPIN;
     turn.way = OUTWARD;
@@ -324,6 +350,8 @@ static int choose_pair(chooser *c, const smooth_parts *m) {
     filter.code = STEP_FILTER_BIAS;
     filter.in[0] = xv;
     filter.in[1] = f->t;
+    filter.in[2] = tips;
+    filter.tips = factor;
     filter.out[0] = z;
     filter.out[2] = nu;
     filter.way = INWARD;
@@ -337,7 +365,15 @@ static int choose_pair(chooser *c, const smooth_parts *m) {
     smooth.way = OUTWARD;
     smooth.gain = 1;
     smooth.base = 1;
-    return filter.after >= 0 && add_step(c, &filter) >= 0 && add_step(c, &smooth) >= 0;
+    if (filter.after < 0 || add_step(c, &filter) < 0 || add_step(c, &smooth) < 0) return 0;
+    if (!spatial) return 1;
+    chosen_step back = no_step;
+    back.code = STEP_SPATIAL;
+    back.in[0] = lambda;
+    back.in[1] = soai_value_of_velocity(b);
+    back.out[0] = m->lambda;
+    back.way = OUTWARD;
+    return choose(c, back.in[1]) && add_step(c, &back) >= 0;
 }
 /* M phi* (a + H* u) + b and the rest of the sum: 1 chosen, 0 it is no such sum, -1 in vain. */
 static int choose_rne(chooser *c, int v) {
@@ -463,7 +499,8 @@ static int choose_operator(chooser *c, int v) {
 static int choose_somehow(chooser *c, int v) {
     for (int i = 0; i < c->smooths; ++i) {
         const smooth_parts *m = c->smooth + i;
-        if (m->filter >= 0 && v == m->r) return choose_pair(c, m);
+        if (m->filter >= 0 && (v == m->r || v == m->lambda))
+            return choose_pair(c, m, v == m->lambda);
         if (m->filter < 0 && (v == m->r || v == m->lambda)) return choose_smooth(c, m);
     }
     for (int i = 0; i < c->filters; ++i) {
@@ -502,6 +539,7 @@ static const struct {
              {STEP_FILTER_BIAS, FORCE_TYPE, NO_TYPE, FORCE_TYPE},
              {STEP_SMOOTH, NO_TYPE, NO_TYPE, MOTION_TYPE},
              {STEP_SMOOTH_BIAS, NO_TYPE, NO_TYPE, MOTION_TYPE},
+             {STEP_SPATIAL, MOTION_TYPE, MOTION_TYPE, MOTION_TYPE},
              {STEP_PSI_T, MOTION_TYPE, NO_TYPE, MOTION_TYPE},
              {STEP_BIAS, MOTION_TYPE, NO_TYPE, MOTION_TYPE},
              {STEP_FORCE, MOTION_TYPE, NO_TYPE, FORCE_TYPE},
@@ -568,12 +606,13 @@ static int number_passes(selection *s, int first) {
     int most = 0;
     for (int i = 0; i < s->count; ++i) {
         chosen_step *t = s->step + i;
-        const int before[3] = {t->in[0] >= 0 ? s->maker[t->in[0]] : -1,
-                               t->in[1] >= 0 ? s->maker[t->in[1]] : -1, t->after};
+        const int before[4] = {t->in[0] >= 0 ? s->maker[t->in[0]] : -1,
+                               t->in[1] >= 0 ? s->maker[t->in[1]] : -1,
+                               t->in[2] >= 0 ? s->maker[t->in[2]] : -1, t->after};
         const int dense = t->code == STEP_SOLVE;
         t->pass = dense ? -1 : 0;
         if (t->gain && first < 0) t->pass = 1;
-        for (int j = 0; j < 3; ++j) {
+        for (int j = 0; j < 4; ++j) {
             if (before[j] < 0) continue;
             const chosen_step *o = s->step + before[j];
             const int ready = o->pass + (o->code == STEP_SOLVE && !dense);
@@ -660,4 +699,15 @@ selection *soai_select(builder *b, int last) {
     soai_selection_free(s);
     b->why = NULL;
     return NULL;
+}
+int soai_is_compliance(soa_plan *p) {
+    builder *b = p->values;
+    const polynomial *words = words_of_value(b, p->last);
+    const unsigned char Omega[7] = {
+        (unsigned char)letter_of(b, LEAF_TIPS, 1),  (unsigned char)letter_of(b, LEAF_PSI, 1),
+        (unsigned char)letter_of(b, LEAF_HINGE, 1), (unsigned char)letter_of(b, LEAF_DINV, 0),
+        (unsigned char)letter_of(b, LEAF_HINGE, 0), (unsigned char)letter_of(b, LEAF_PSI, 0),
+        (unsigned char)letter_of(b, LEAF_TIPS, 0)};
+    return p->chosen && words && words->count == 1 && words->w[0].factor == 1 &&
+           words->w[0].length == 7 && !memcmp(words->w[0].at, Omega, 7);
 }

@@ -10,13 +10,14 @@ enum { NO_TYPE, FORCE_TYPE, MOTION_TYPE, CLASH_OF_TYPES };
  * none.  They are in the order in which they can be done. */
 typedef struct chosen_step {
     int code;
-    int in[2];
+    int in[3]; /* a, b, and forces at tips, times `tips` */
     int out[3];
     int way;   /* 1 inward, -1 outward, 0 any */
     int gain;  /* needs D and G, or makes them */
     int after; /* a step that must be done before besides, or -1 */
     double
         base; /* row 0 of the result is this times the base acceleration that stands for gravity */
+    double tips;
     double sign; /* GATHER, FILTER: x of operator_steps.h */
     int pass;
 } chosen_step;
@@ -36,4 +37,8 @@ selection *soai_select(builder *b, int last);
 void soai_selection_free(selection *s);
 /* The pass after which the dense solve runs that makes value v; -1: before the first. */
 int soai_selection_pass(const selection *s, int v);
+/* Nonzero if some step has this code. */
+int soai_selection_has(const selection *s, int code);
+/* Nonzero if the plan is B* psi* H* D^-1 H psi B times its unknown vector. */
+int soai_is_compliance(soa_plan *p);
 #endif

@@ -82,6 +82,8 @@ enum {
     STEP_FILTER,
     STEP_SMOOTH,
     STEP_SMOOTH_BIAS,
+    STEP_SPATIAL,
+    STEP_COSTATE,
     STEP_PSI_T,
     STEP_BIAS,
     STEP_FORCE,
@@ -108,9 +110,11 @@ enum {
 typedef struct soai_step {
     int code;
     int keep;            /* GATHER, FILTER: the result itself is read later */
+    int stride;          /* from one row of `out` to the next: 6, or in the work of the bodies */
     double x, y;         /* sums: x a + y b */
     const double *a, *b; /* arguments, operator_steps.h says which; NULL: zero */
-    double *out;         /* the result; also where sums from children are gathered */
+    const double *tips;  /* GATHER, FILTER: forces at the tips, added times y; NULL: none */
+    double *out; /* the result; also where sums from children are gathered, and a, if in it */
     double *out2, *out3; /* e and D^-1 e, or the accelerations of the joints; NULL: not needed */
 } soai_step;
 struct soai_tips;
@@ -120,6 +124,7 @@ typedef struct soai_step_data {
     const double *fext; /* a wrench for each body, from the first on, or NULL */
     const double *zero; /* as many zeros as there are joint entries */
     const struct soai_tips *tips;
+    int poses; /* some joint keeps its pose in the work space */
     int keeps; /* P, D, U, G are read by later steps or runs */
 } soai_step_data;
 

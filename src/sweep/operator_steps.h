@@ -18,29 +18,52 @@
  *   FILTER_BIAS       the same with b - wrench in out, and P+ a passed inward: R87 (36) to (43)
  *   SMOOTH            out2 = a - G* a',  out = a' + H* out2,  a' = phi* out(parent)
  *   SMOOTH_BIAS       the same with the joint's bias in a'     R87 (44) to (47)
+ *   SPATIAL           out = a - [0; omega x v], the spatial acceleration of a classical one
+ *   COSTATE           Omega of every body, in the place of P   RJK91 (20)
  *   the others        one operator each
+ *
+ * GATHER and FILTER also add forces at tips, phi(k, tip) f.
  *
  * FILTER_BIAS and SMOOTH_BIAS are a pair and work with classical accelerations, like aba.h; their
  * out (z and lambda) and out3 are theirs alone. */
 #ifndef SOAI_OPERATOR_STEPS_H
 #define SOAI_OPERATOR_STEPS_H
 #include "hinge.h"
+#include "operational.h"
 #include "operator_program.h"
 #include "operator_sweep.h"
 #include "rnea.h"
 
-/* y = y + x of a slot's row */
-SOAI_INLINE void row_add(const real *x, int i, real y[6]) {
-    SOAI_UNROLL
-    for (int j = 0; j < 6; ++j)
-        y[j] += x[6 * i + j];
+/* The row of body i in the result of a step. */
+SOAI_INLINE real *row_of(const soai_step *s, int i) {
+    return s->out + (long)s->stride * i;
 }
-/* out(parent) = f, or += f if another child was there before. */
-SOAI_INLINE void row_pass(joint J, const real f[6], real *out) {
-    real *row = out + 6 * J.b->parent;
+/* y = y + x */
+SOAI_INLINE void row_add(const real *x, real y[6]) {
     SOAI_UNROLL
     for (int j = 0; j < 6; ++j)
-        row[j] = J.b->starts ? f[j] : row[j] + f[j];
+        y[j] += x[j];
+}
+/* out(parent) = f, or += f if another child or the parent's own a was there before. */
+SOAI_INLINE void row_pass(joint J, const soai_step *s, const real f[6]) {
+    real *row = row_of(s, J.b->parent);
+    const int first = J.b->starts && s->a != s->out;
+    SOAI_UNROLL
+    for (int j = 0; j < 6; ++j)
+        row[j] = first ? f[j] : row[j] + f[j];
+}
+/* y += a + the sum from the children + forces at tips; a may be in the place of the sum. */
+SOAI_INLINE void row_gather(joint J, const soai_step *s, const soai_step_data *d, real y[6]) {
+    if (s->a && s->a != s->out) row_add(s->a + 6 * J.i, y);
+    if (J.b->child || s->a == s->out) row_add(row_of(s, J.i), y);
+    if (!s->tips) return;
+    for (int f = 0; f < d->tips->count; ++f) {
+        real force[6];
+        if (d->tips->body[f] != J.i) continue;
+        for (int j = 0; j < 6; ++j)
+            force[j] = s->y * s->tips[6 * f + j];
+        force_in_add(d->tips->R + 9 * f, d->tips->p + 3 * f, force, y);
+    }
 }
 /* phi f, in the parent's axes */
 SOAI_INLINE void force_inward(pose X, const real f[6], real out[6]) {
@@ -84,9 +107,8 @@ SOAI_INLINE void filter_gather(joint J, const soai_step *s, const soai_step_data
         gyroscopic_force(J, J.own->V, d->fext, z);
     else
         v6_zero(z);
-    if (s->a) row_add(s->a, J.i, z);
-    if (J.b->child) row_add(s->out, J.i, z);
-    if (s->keep) v6_copy(z, s->out + 6 * J.i);
+    row_gather(J, s, d, z);
+    if (s->keep) v6_copy(z, row_of(s, J.i));
 }
 /* out = R (z + G e) */
 SOAI_INLINE void force_through_hinge(joint J, int kind, pose X, const real *G, const real *e,
@@ -105,11 +127,11 @@ SOAI_INLINE void force_through_hinge(joint J, int kind, pose X, const real *G, c
     rot_mul(X.R, sum + 3, out + 3);
 }
 /* [n + p x f; f] to the parent's sum */
-SOAI_INLINE void filter_pass(joint J, pose X, const real f[6], real *out) {
+SOAI_INLINE void filter_pass(joint J, pose X, const real f[6], const soai_step *s) {
     real moved[6];
     v6_copy(f, moved);
     v3_cross_add(X.p, f + 3, moved);
-    row_pass(J, moved, out);
+    row_pass(J, s, moved);
 }
 SOAI_INLINE int step_articulate_filter(joint J, int kind, int filters, int biased,
                                        const soai_step *s, const soai_step_data *d) {
@@ -152,8 +174,8 @@ SOAI_INLINE int step_articulate_filter(joint J, int kind, int filters, int biase
         force_after_hinge(J, kind, X, Q, G, c, t, e, z, z_plus);
     else if (filters)
         force_through_hinge(J, kind, X, G, e, z, z_plus);
-    pass_inertia(J, kind, Q, X.p);                  /* P(parent) += phi P+ phi* */
-    if (filters) filter_pass(J, X, z_plus, s->out); /* z(parent) += phi z+      */
+    pass_inertia(J, kind, Q, X.p);             /* P(parent) += phi P+ phi* */
+    if (filters) filter_pass(J, X, z_plus, s); /* z(parent) += phi z+      */
     return 1;
 }
 /* FILTER where P, D and G are known from before. */
@@ -179,14 +201,14 @@ SOAI_INLINE void step_filter_again(joint J, int kind, const soai_step *s, const 
     /* G e = U nu */
     force_through_hinge(J, kind, X, J.w->U + 6 * J.b->iv, hinge_is_free(J, kind) ? e : nu, z,
                         z_plus);
-    filter_pass(J, X, z_plus, s->out);
+    filter_pass(J, X, z_plus, s);
 }
 
 /* ---- the smoother ---------------------------------------------------------------------------- */
 SOAI_INLINE void step_smoother(joint J, int kind, int biased, const soai_step *s,
                                const soai_step_data *d) {
     const pose X = joint_read(J, kind);
-    const real *in = s->out + 6 * J.b->parent;
+    const real *in = row_of(s, J.b->parent);
     real A[6];
     real nu[6];
     real x[6];
@@ -205,11 +227,14 @@ SOAI_INLINE void step_smoother(joint J, int kind, int biased, const soai_step *s
         joint_entries(J, kind, d->thd, rate);
         add_joint_bias(J, kind, J.own->V, rate, A);
     } else {
-        motion_outward(X, in, A);
+        if (J.b->parent)
+            motion_outward(X, in, A);
+        else
+            v6_zero(A);
     }
     /* out2 = nu - G* a',  lambda = a' + H* out2             R87 (46), (47) */
     hinge_accelerate(J, kind, nu, J.w->G + 6 * J.b->iv, A, x);
-    v6_copy(A, s->out + 6 * J.i);
+    v6_copy(A, row_of(s, J.i));
     if (s->out2) put_joint_entries(J, kind, x, s->out2);
 }
 
@@ -217,7 +242,7 @@ SOAI_INLINE void step_smoother(joint J, int kind, int biased, const soai_step *s
 SOAI_INLINE void step_rne(joint J, int kind, int nv, const soai_step *s, const soai_step_data *d) {
     real omega[3];
     real A[6];
-    real *f = s->out + 6 * J.i;
+    real *f = row_of(s, J.i);
     step_vector_motion(J.k, J.w, J.b, J.i, kind, nv, d->thd, s->b ? s->b : d->zero, omega, A);
     step_vector_force(J.b, omega, A, J.own->P, f); /* W in P, as in rnea.h */
     if (d->fext) {
@@ -241,25 +266,25 @@ SOAI_INLINE void step_motion(joint J, int kind, const soai_step *s) {
         joint_entries(J, kind, s->a, x);
         hinge_add(J, kind, x, V);
     }
-    if (s->b) row_add(s->b, J.i, V);
+    if (s->b) row_add(s->b + 6 * J.i, V);
     v6_copy(V, s->out + 6 * J.i);
 }
 /* out = a + sum of phi out(child);  out2 = b + x H out */
-SOAI_INLINE void step_gather(joint J, int kind, const soai_step *s) {
+SOAI_INLINE void step_gather(joint J, int kind, const soai_step *s, const soai_step_data *d) {
     const pose X = joint_read(J, kind);
     real f[6];
     real e[6];
     real moved[6];
-    v6_copy(s->a + 6 * J.i, f);
-    if (J.b->child) row_add(s->out, J.i, f);
-    if (s->keep) v6_copy(f, s->out + 6 * J.i);
+    v6_zero(f);
+    row_gather(J, s, d, f);
+    if (s->keep) v6_copy(f, row_of(s, J.i));
     if (s->out2) {
         innovation(J, kind, s->b, s->x, f, e);
         put_joint_entries(J, kind, e, s->out2);
     }
     if (!J.b->parent) return;
     force_inward(X, f, moved);
-    row_pass(J, moved, s->out);
+    row_pass(J, s, moved);
 }
 
 /* ---- one operator each ----------------------------------------------------------------------- */
@@ -317,7 +342,7 @@ SOAI_INLINE void step_psi_adjoint(joint J, int kind, const soai_step *s) {
     for (int c = 0; c < joint_size(J, kind); ++c)
         x[c] = -x[c];
     hinge_add(J, kind, x, V);
-    row_add(s->a, J.i, V);
+    row_add(s->a + 6 * J.i, V);
     v6_copy(V, s->out + 6 * J.i);
 }
 SOAI_INLINE void step_tips_in(joint J, const soai_step *s, const soai_tips *tips) {
@@ -357,7 +382,7 @@ SOAI_INLINE void step_columns(joint J, int kind, const soai_step *s) {
 }
 SOAI_INLINE void step_shift_in(joint J, const soai_step *s) {
     if (!J.b->child) v6_zero(s->out + 6 * J.i);
-    if (J.b->parent) row_pass(J, s->a + 6 * J.i, s->out);
+    if (J.b->parent) row_pass(J, s, s->a + 6 * J.i);
 }
 SOAI_INLINE void step_shift_out(joint J, const soai_step *s) {
     if (J.b->parent)
@@ -430,6 +455,37 @@ SOAI_GROUP group_rne(const group *g, const soai_step *s) {
     }
     return 0;
 }
+/* out = a - [0; omega x v], [omega; v] = b: from classical to spatial acceleration */
+SOAI_GROUP group_spatial(const group *g, const soai_step *s) {
+    for (int i = g->first; i != g->end; i += g->way) {
+        const real *A = s->a + 6 * i;
+        const real *V = s->b + 6 * i;
+        real *out = s->out + 6 * i;
+        real t[3];
+        v3_cross(V, V + 3, t);
+        SOAI_UNROLL
+        for (int j = 0; j < 3; ++j) {
+            out[j] = A[j];
+            out[3 + j] = A[3 + j] - t[j];
+        }
+    }
+    return 0;
+}
+/* Omega(k) = psi* Omega(parent) psi + H* D^-1 H, in the place of P         RJK91 (20) */
+SOAI_INLINE void step_costate(joint J, int kind, int nv) {
+    const pose X = joint_read(J, kind);
+    SOAI_UNROLL
+    for (int j = 0; j < 9; ++j)
+        J.own->R[j] = X.R[j]; /* level joints do not keep it */
+    step_omega(J.k, J.w, J.b, J.i, kind, nv);
+}
+SOAI_GROUP group_costate(const group *g) {
+    for (int i = g->first; i != g->end; i += g->way) {
+        const body_table *b = g->k->body + i;
+        WITH_ALIGNED_KIND(b, step_costate(joint_at(g->k, g->w, b, i), kind, nv))
+    }
+    return 0;
+}
 SOAI_GROUP group_spin(const group *g) {
     for (int i = g->first; i != g->end; i += g->way) {
         const body_table *b = g->k->body + i;
@@ -447,7 +503,7 @@ SOAI_GROUP group_motion(const group *g, const soai_step *s) {
 SOAI_GROUP group_gather(const group *g, const soai_step *s) {
     for (int i = g->first; i != g->end; i += g->way) {
         const body_table *b = g->k->body + i;
-        WITH_ALIGNED_KIND(b, step_gather(joint_at(g->k, g->w, b, i), kind, s))
+        WITH_ALIGNED_KIND(b, step_gather(joint_at(g->k, g->w, b, i), kind, s, g->d))
     }
     return 0;
 }
@@ -504,6 +560,8 @@ SOAI_INLINE int step_of_group(const group *g, const soai_step *s) {
     case STEP_FILTER_BIAS: return group_filter_bias(g, s);
     case STEP_SMOOTH: return group_smooth(g, s);
     case STEP_SMOOTH_BIAS: return group_smooth_bias(g, s);
+    case STEP_SPATIAL: return group_spatial(g, s);
+    case STEP_COSTATE: return group_costate(g);
     default: return group_simple(g, s);
     }
 }
@@ -523,7 +581,7 @@ SOAI_SWEEP int operator_steps(const view_table *k, kernel_work *w, int inward,
         g.first = inward ? k->nb - done : 1 + done;
         g.way = inward ? -1 : 1;
         g.end = g.first + g.way * size;
-        if (d->q) group_pose(&g);
+        if (d->q && d->poses) group_pose(&g);
         for (int n = 0; n < count && !bad; ++n)
             bad = step_of_group(&g, steps + n);
     }
