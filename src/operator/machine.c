@@ -165,9 +165,13 @@ soa_status soa_machine_set_state(soa_machine *m, const double *q, const double *
     soai_torque_to_tree(m, tau, m->torque);
     f0 ? memcpy(m->f0, f0, 6 * (size_t)m->tips.count * sizeof *f0)
        : memset(m->f0, 0, 6 * (size_t)m->tips.count * sizeof *m->f0);
-    if (m->wrenches) memset(m->fext, 0, 6 * ((size_t)m->model->nb + 1) * sizeof *m->fext);
+    const int had_wrenches = m->wrenches;
     m->wrenches = wrench_count > 0;
-    memset(m->wrench_turn, 0, 36 * ((size_t)m->model->nb + 1) * sizeof *m->wrench_turn);
+    if (had_wrenches) {
+        const size_t rows = (size_t)m->model->nb + 1;
+        memset(m->fext, 0, 6 * rows * sizeof *m->fext);
+        memset(m->wrench_turn, 0, 36 * rows * sizeof *m->wrench_turn);
+    }
     for (int i = 0; i < wrench_count; ++i) {
         const soai_frame_row *row = SOAI_AT(m->model, soai_frame_row, frame) + wrenches[i].frame;
         if (!row->body) continue;

@@ -1,6 +1,7 @@
 /* test_operators.c  every identity of the papers by name: proved, formed and applied; every false
  * variant refused. */
 #include "check.h"
+#include "operator/machine.h"
 #include "soa/io.h"
 #include "soa/soa.h"
 #include <time.h>
@@ -463,6 +464,72 @@ static void algorithms_agree(void **state) {
     conclude("FD2, FD3_link = alpha", &w[ALPHA], 1e-10);
     conclude("ID of the accelerations found = torque", &w[ID], 1e-9);
     conclude("R87 (69), (70): a1 + a2 + a3 + tip = aba", &w[PARTS], 1e-10);
+}
+
+/* ---- no sweep of the library is called as a whole -------------------------------------------- */
+static int whole_sweeps; /* calls of one */
+static int sweep_called(void) {
+    ++whole_sweeps;
+    return 1;
+}
+/* The table of a work space with every function replaced but those that run planned steps. */
+static soai_kernels trapped(const soai_kernels *from) {
+    soai_kernels trap = *from;
+    int (*called)(void) = sweep_called;
+    /* All members from the first function on are pointers to functions. */
+    for (size_t at = offsetof(soai_kernels, rnea); at < sizeof trap; at += sizeof called)
+        memcpy((char *)&trap + at, &called, sizeof called);
+    trap.exec = from->exec;
+    trap.steps = from->steps;
+    trap.inertia = from->inertia; /* reads P of one body */
+    return trap;
+}
+static void steps_only(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "inv(Mass) (T - H phi (M phi' a + b + B f0))",
+        "(I - H psi S L)' inv(D) (T - H psi (S L T + M phi' a + b))",
+        "inv(Mass) T",
+        "H phi M phi' H' thdd + Jr thdd",
+        "J inv(Mass) J' f0",
+        "inv(J inv(Mass) J') f0",
+        "Mc phi' H' thd",
+        "Delta b",
+        "phi phi' a"};
+    bench b = open_bench("satellite", 1, first_seed());
+    const soai_kernels *before = b.machine->work->k;
+    const soai_kernels trap = trapped(before);
+    const char *form = NULL;
+    const int forms = 2 * (int)(sizeof texts / sizeof *texts) + 40;
+    double *result = calloc(6 * 100, sizeof *result);
+    int run = 0;
+    for (int i = 0; i < forms; ++i) {
+        const int named = i % 2;
+        if (named && !soa_expr_form_name(i / 2, &form, NULL)) continue;
+        if (!named && (size_t)i / 2 >= sizeof texts / sizeof *texts) continue;
+        const soa_expr *e = parsed(named ? form : texts[i / 2]);
+        soa_plan *plan = NULL;
+        assert_int_equal(soa_machine_set_state(b.machine, b.q, b.v, b.tau, b.tau, b.f0, NULL, 0),
+                         SOA_OK);
+        assert_int_equal(soa_plan_create(b.machine, e, &plan, NULL, 0), SOA_OK);
+        b.machine->work->k = &trap;
+        const soa_status status = soa_plan_run(plan, result);
+        b.machine->work->k = before;
+        assert_int_equal(status, SOA_OK);
+        assert_int_equal(whole_sweeps, 0);
+        ++run;
+        soa_plan_free(plan);
+        soa_expr_free(e);
+    }
+    printf("%d expressions run by steps alone\n", run);
+    assert_true(run >= 20);
+    /* The trap works: the hand-written call falls into it. */
+    b.machine->work->k = &trap;
+    soa_aba(b.machine->model, b.machine->work, b.q, b.v, b.tau, NULL, 0, result);
+    b.machine->work->k = before;
+    assert_int_equal(whole_sweeps, 1);
+    free(result);
+    close_bench(&b);
 }
 
 static void expect_improved(const char *from, const char *to) {
@@ -1112,6 +1179,7 @@ int main(void) {
         cmocka_unit_test(false_variants),
         cmocka_unit_test(leaves_applied_and_formed),
         cmocka_unit_test(algorithms_agree),
+        cmocka_unit_test(steps_only),
         cmocka_unit_test(rewriter),
         cmocka_unit_test(rules_hold),
         cmocka_unit_test(derivations),
