@@ -188,8 +188,10 @@ static soa_status lay_out_steps(soa_plan *p) {
     }
     p->start[c->passes] = n;
     p->start_again[c->passes] = m;
-    use_body_work(p, p->steps, n);
-    use_body_work(p, p->again, m);
+    if (!soai_selection_has(c, STEP_SOLVE)) { /* whose plan would write there too */
+        use_body_work(p, p->steps, n);
+        use_body_work(p, p->again, m);
+    }
     return SOA_OK;
 }
 /* The tips in the frames chosen for their bodies. */
