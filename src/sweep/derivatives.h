@@ -307,7 +307,7 @@ SOAI_INLINE real row_of_dv(const kernel_work *w, const column_products *c, int a
 SOAI_INLINE void own_joint(const view_table *k, const kernel_work *w, int i, int c,
                            const column_products *p, real *dq, real *dv) {
     const body_table *b = k->body + i;
-    const size_t n = (size_t)k->nv, row = (size_t)(b->iv + c);
+    const size_t n = (size_t)k->nv, row = (size_t)b->iv + (size_t)c;
     for (int o = 0; o < b->nv; ++o) {
         const int at = b->iv + o;
         real d[6], g[6];

@@ -121,9 +121,10 @@ static int differentiated(op *o, const soa_expr **e) {
         return say(o, "--jacobian --dense: it contains dP or dMc, of which no operator in dq is "
                       "made; leave --dense out");
     if (o->error[0]) return -1;
-    return say(o, s == SOA_E_ARGUMENT ? "--jacobian: the expression contains something that has no "
-                                        "derivative here: dq and the like, Delta, pinv"
-                                      : soa_status_text(s));
+    if (s == SOA_E_ARGUMENT)
+        return say(o, "--jacobian: the expression contains something that has no derivative here: "
+                      "dq and the like, Delta, pinv");
+    return say(o, "%s", soa_status_text(s));
 }
 /* Parses and simplifies the expression with the variables in o->vars. */
 static int prepare(op *o) {
