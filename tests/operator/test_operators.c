@@ -466,6 +466,40 @@ static void algorithms_agree(void **state) {
     conclude("R87 (69), (70): a1 + a2 + a3 + tip = aba", &w[PARTS], 1e-10);
 }
 
+/* Solves between passes: their plans must leave what the passes around them need. */
+static void solves_between(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "inv(Mass) (T - H phi (M phi' a + b + B inv(J inv(Mass) J') B' phi' a))",
+        "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B inv(J inv(Mass) J') J thd))",
+        "inv(Mass) (T - H phi (M phi' a + b)) - inv(Mass) J' inv(J inv(Mass) J') (J inv(Mass) T - f0)",
+        "P phi' H' thd + phi B inv(J inv(Mass) J') f0",
+        "J' inv(J inv(Mass) J') inv(J inv(Mass) J') f0 + T"};
+    static const char *const names[] = {"arm7", "puma560", "random-ideal:8"};
+    worst_case w = {0};
+    for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+            bench b = open_bench(names[k], 1, first_seed() + (long)k);
+            const soa_expr *e = parsed(texts[i]);
+            const size_t n = (size_t)soa_machine_space_size(b.machine, soa_expr_codomain(e));
+            double *dense = calloc(n + 1, sizeof *dense);
+            const soa_status formed_ = soa_machine_dense_matrix(b.machine, e, dense);
+            if (formed_ == SOA_OK) {
+                double *swept = by_sweeps(b.machine, e, NULL);
+                note(&w, relative(swept, dense, n), (long)k);
+                free(swept);
+            } else {
+                assert_int_equal(formed_, SOA_E_SINGULAR);
+            }
+            free(dense);
+            soa_expr_free(e);
+            close_bench(&b);
+        }
+    printf("%ld of them have all inverses\n", w.count);
+    assert_true(w.count >= 5);
+    conclude("plans with solves between passes = dense", &w, 1e-9);
+}
+
 /* ---- no sweep of the library is called as a whole -------------------------------------------- */
 static int whole_sweeps; /* calls of one */
 static int sweep_called(void) {
@@ -1179,6 +1213,7 @@ int main(void) {
         cmocka_unit_test(false_variants),
         cmocka_unit_test(leaves_applied_and_formed),
         cmocka_unit_test(algorithms_agree),
+        cmocka_unit_test(solves_between),
         cmocka_unit_test(steps_only),
         cmocka_unit_test(rewriter),
         cmocka_unit_test(rules_hold),
