@@ -392,9 +392,9 @@ SOAI_INLINE void abi_column(const real *P, int c, real out[6]) {
  *                C2 = R C R',  B2 = R B R' + [p] C2,  A2 = R A R' + [p] (R B R')' + B2 [p]',
  *                ' transposes, [p] x = p x x
  * abi_in_add_axis and abi_in_add_turn do the same for P+ of a joint about coordinate axis `ax`,
- * whose row and column are zero and not read (in packs read: zero to rounding, but for a joint with
- * an armature).  _axis accepts
- * any R; _turn only a rotation about that axis, and there p = NULL means zero. */
+ * whose row and column are zero and not read; in packs they are read, and with an armature they
+ * are not zero (hinge.h).  _axis accepts any R; _turn only a rotation about that axis, and there
+ * p = NULL means zero. */
 #if SOAI_ABI_PACKED
 /* Entry (i, j) of the four blocks; below the diagonal B and B' are exchanged. */
 SOAI_INLINE pack abi_get(const real *P, int i, int j) {
@@ -556,7 +556,8 @@ SOAI_INLINE void abi_subtract(const real U[6], const real Y[6], const real *P, r
             out[ABI_B(i, j)] = P[ABI_B(i, j)] - U[i] * Y[3 + j];
     }
 }
-/* The same for U = P e_ax and Y = U / d; H P+ = 0, so row ax of A and B is zero. */
+/* The same for U = P e_ax and Y = U / d, d = H P H*: no armature here (hinge.h).  So H P+ = 0, and
+ * row ax of A and B is zero. */
 SOAI_INLINE void abi_subtract_axis(int ax, real dinv, const real *P, real *out) {
     real U[6], Y[6];
     abi_column(P, ax, U);

@@ -44,10 +44,14 @@
  *          alpha = A - [0; w x v_o], v_o the velocity of the origin, and its z is larger by
  *          P [0; w x v_o].  R87 (36) to (47) follow, with f = P A + z (34), from
  *          A = phi* A(parent) + H* vdot + c (18), (19), f = M A + b - wrench + sum of phi f (16)
- *          and T = H f (20).  Both forms have these, each with its c and b: the recursion is the
- *          same.
- * rotors   Reflected inertia is an armature.  An exact rotor (one-dof joints only) has
- *          r = Jm (gear ratio) u, u its axis: the couple the parent must supply per unit of vdot.
+ *          and T = H f (20), with an armature T = H f + armature vdot.  Both forms have these, each
+ *          with its c and b: the recursion is the same.
+ * rotors   Reflected inertia is an armature.  It stands where R(k), the covariance of the
+ *          measurement noise, stands in R87 after (57), D = H P H* + R; there R is zero.  (39) to
+ *          (43), (46) to (48) and (50) hold with that D as they are; (51), H G = 1 and H P+ = 0
+ *          (R87's section XI) do not.
+ *          An exact rotor (one-dof joints only) has r = Jm (gear ratio) u, u its axis: the couple
+ *          the parent must supply per unit of vdot.
  *          U, after D is taken, and eps have r in the body's axes; the parent's z has w x r v, with
  *          w and r in the parent's axes.  The rotor feels the motion of the parent, in which the
  *          joint's own c has no part, hence + [r; 0] . c: docs/theory/rotors-and-mimic.md.
@@ -56,10 +60,11 @@
  * frames   Any body axes, with the origin on the joint's axis; the library gives the aligned ones
  *          (aligned_frames.c).
  * writes   sine cosine; R (not of level joints), p and H where they depend on q; V(angular) A;
- *          G (not of a free joint without rotors), nu (in e); of bodies with children P and the sum
- *          of phi z+ and of rotors' couples (in f); with mimic joints, or if the work space keeps
- *          them, also U D, for minv_mul on the same tables.  Mimic joints overwrite f, e, A and
- *          write x, Y, W; losses write x.
+ *          G (not of a free joint without armatures; of joints on an axis 1 - H G in the place of
+ *          H G, hinge.h), nu (in e); of bodies with children P and the sum of phi z+ and of rotors'
+ *          couples (in f); with mimic joints, or if the work space keeps them, also U D, for
+ *          minv_mul on the same tables.  Mimic joints overwrite f, e, A and write x, Y, W; losses
+ *          write x.
  * returns  0, or the body whose hinge moves no inertia (RJK91 after (9) and RK88-I near (4.4) take
  *          D > 0 for granted); k->stuck: one that moves none at any q; where mimic joints leave no
  *          answer, the last body */
@@ -92,7 +97,7 @@ SOAI_INLINE int aba_inward(joint J, int kind, const real *v, const real *tau, co
     real nu[6];
     real z_plus[6];
     const real *P = gathered_inertia(J, M); /* P = M + sum phi P+ phi*   R87 (37) */
-    hinge_inertia(J, kind, P, U); /* U = P H* (free joint without rotors: U = P, not formed) */
+    hinge_inertia(J, kind, P, U); /* U = P H* (free joint without armature: U = P, not formed) */
     /* D = H P H* + armature,  U += [r; 0],  G = U D^-1   R87 (38), (39) */
     if (!hinge_gain(J, kind, P, U, Dfac, G)) return 0;
     gyroscopic_force(J, J.own->V, fext, z); /* b - wrench   RK88-I (2.23) */
@@ -126,7 +131,7 @@ SOAI_INLINE void aba_smooth(joint J, int kind, const real *v, real *vdot) {
     acceleration_out(J, X, A);                  /* phi* A(parent) + c's lever   R87 (45) */
     add_joint_bias(J, kind, J.own->V, rate, A); /* a' = that + c's joint part   R87 (46) */
     /* vdot = nu - G* a'    R87 (46)
-     * A = a' + H* vdot     R87 (47) */
+     * A = a' + H* vdot     R87 (47); on an axis both by (48) */
     hinge_accelerate(J, kind, nu, G, A, accel);
     v6_copy(A, J.own->A);
     put_joint_entries(J, kind, accel, vdot); /* vdot of this joint */

@@ -15,6 +15,7 @@
  *                        0 where D is not safely positive
  *   hinge_innovation     eps = T - H z                                           R87 (40)
  *   hinge_solve          out = D^-1 x
+ *   hinge_keep           G and nu (in e) for the smoother
  *   add_joint_bias       c += [w x w_J; (2 w - w_J) x v_J] + (apparent rate of H*) v,
  *                        [w_J; v_J] = H* v   RK88-I (2.19) turning, (2.32) corrected sliding
  *   hinge_accelerate     vdot = nu - G* a'                                       R87 (46)
@@ -23,17 +24,20 @@
  *   force_after_hinge    z+ = z + P+ c + G eps                                   R87 (41)
  *   pass_inertia         P(parent) += phi P+ phi*                                R87 (37)
  *   pass_force           z(parent) += phi z+                                     R87 (36)
+ *   pass_rotor           z(parent) += w(parent) x r v of an exact rotor          aba.h, "rotors"
  *
  * H* comes from hinge_column with literal zeros and ones, and the compiler drops the products with
  * them (with the flags of CMakeLists.txt: numbers finite, zeros without sign).  Two facts cannot be
  * found in this way and are stated here for the kinds they hold for:
- *   on an axis      H G = 1 - armature D^-1, since H P H* = D - armature; no joint here has an
- *                   exact rotor.  Without armature H G = 1 and H P+ = 0.  Packs are computed with the
- *                   row H P+; what is not packed takes it for zero, and no armature is there
- *                   (hinge_armature)
+ *   on an axis      no exact rotor, so H U = H P H* = D - armature and, with G = U D^-1 and
+ *                   P+ = P - U G*,
+ *                       H G = 1 - armature D^-1,   H P+ = armature D^-1 U*.
+ *                   With packed inertias (SOAI_ABI_PACKED) the row H P+ is computed like the
+ *                   others.  With other inertias no joint on an axis has an armature
+ *                   (hinge_armature), so H G = 1, and H P+ is set to zero, not computed
  *   free joints     G = 1, so P+ = 0 and z+ = T: nothing but the joint's own force reaches the
  *                   parent
- * The second does not hold for a free joint with a rotor (hinge_is_free). */
+ * The second does not hold for a free joint with an armature (hinge_is_free). */
 #ifndef SOAI_HINGE_H
 #define SOAI_HINGE_H
 #include "steps.h"
@@ -121,8 +125,9 @@ SOAI_INLINE void hinge_inertia(joint J, int kind, const real *P, real *U) {
     }
 }
 /* D and G.  Dfac is D in the form that hinge_solve needs: 1/D for one degree of freedom, L d L' for
- * several, free_factor's three blocks for a free joint without rotors (hinge_is_free).  An exact
- * rotor couples the joint to the parent: it adds to U after D is taken (step_rotor_couple). */
+ * several, free_factor's three blocks for a free joint without armatures (hinge_is_free).  An
+ * exact rotor couples the joint to the parent: it adds to U after D is taken
+ * (step_rotor_couple). */
 SOAI_INLINE int hinge_gain(joint J, int kind, const real *P, real *U, real *Dfac, real *G) {
     const int n = joint_size(J, kind);
     real size[6];
@@ -200,8 +205,9 @@ SOAI_INLINE void hinge_keep_for_minv(joint J, int kind, const real *P, const rea
     }
     block_factor_any(6, factors, 0);
 }
-/* Leaves G (of joints on an axis 1 - H G in the place of H G) and nu for the smoother and, where
- * products with M^-1 follow (mimic_prepare, loops), U and D. */
+/* Leaves G and nu for the smoother and, where products with M^-1 follow (mimic_prepare, loops), U
+ * and D.  Of joints on an axis 1 - H G = armature D^-1 is left in the place of H G, the entry of G
+ * along the axis: hinge_accelerate reads it. */
 SOAI_INLINE void hinge_keep(joint J, int kind, const real *P, const real *U, const real *Dfac,
                             const real *G, const real *nu) {
     const int n = joint_size(J, kind);
@@ -247,8 +253,10 @@ SOAI_INLINE void hinge_accelerate(joint J, int kind, const real *nu, const real 
                                   real *x) {
     const int n = joint_size(J, kind);
     if (ON_AXIS(kind)) {
-        /* A along the axis is nu less the rest of G* a'; beside an armature what it holds back of
-         * a' stays: G[ax] is 1 - H G (hinge_keep) */
+        /* The row of R87 (48) along the axis, A = a' + H* (nu - G* a'):
+         *     A[ax] = nu - (sum over the other j of G[j] a'[j]) + (1 - H G) a'[ax]
+         * G[ax] holds 1 - H G (hinge_keep), zero without armature; then vdot = A[ax] - a'[ax].
+         * `before` is a'[ax]. */
         const int ax = AXIS_OF(kind);
         const real before = A[ax];
         A[ax] = (nu[0] - G[NEXT(ax)] * A[NEXT(ax)] - G[3 + ax] * A[3 + ax]) -

@@ -13,7 +13,8 @@
  *                    varies in body axes
  *   joint_inertia    U  = P H*; of level joints P e, without the sense
  *
- * The plain pages (aba.h, mass.h) use these instead, on a `joint`, which knows its place:
+ * The plain pages (aba.h, ud.h, mass.h, two_sweep.h, operator_steps.h) use these instead, on a
+ * `joint`, which knows its place:
  *
  *   joint_at         the joint of body i
  *   joint_pose       R, p and, where they vary, H* from q, into the work space
@@ -31,7 +32,8 @@
 #include "../table/joint_types.h"
 
 /* Kinds that occur, a bit each: generated code knows.  Aligned kinds occur only in the tables of
- * aligned_frames.c, which aba, rnea and crba read, and every sweep of lanes. */
+ * aligned_frames.c, which aba, rnea, crba, minv_mul after aba, and planned expressions read, and
+ * every sweep of lanes. */
 #ifdef SOAI_KINDS
 #define SOAI_ALIGNED_KINDS SOAI_KINDS
 #else
@@ -587,7 +589,7 @@ SOAI_INLINE konst hinge_armature(joint J, int kind, int c) {
     if (joint_size(J, kind) > 1) return J.k->dof[J.b->iv + c].armature;
     return J.k->nm ? J.b->hinge : J.b->armature;
 }
-/* A free joint without rotors: D = P and G = 1. */
+/* A free joint without armatures: D = P and G = 1. */
 SOAI_INLINE int hinge_is_free(joint J, int kind) {
     if (kind != SOAI_KIND_FREE) return 0;
     konst rotors = 0;

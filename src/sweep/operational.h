@@ -38,13 +38,13 @@
  * memory  Omega is kept where P was, linear part first.  In this order phi* = [R', -R'[p]; 0, R']
  *         is the phi of the pose (R', -R'p), so phi* Omega phi is an inertia moved by the inverse
  *         pose (abi_in_add).
- * rotors  Exact rotors are in U, and the equations hold as they are: in the letters of aba.h, with
- *         b = c = T = 0, a tip force gives eps = -H z, z+ = (1 - G H) z,
- *         A = (1 - G H)* a' + H* nu, for any U and D.
+ * rotors  Armatures are in D, exact rotors in U, and the equations hold as they are: in the letters
+ *         of aba.h, with b = c = T = 0, a tip force gives eps = -H z, z+ = (1 - G H) z and
+ *         A = (1 - G H)* a' + H* nu, R87 (48), for any U and D.  H G = 1 is used nowhere.
  * needs   articulate(), and mimic_prepare() for models with mimic joints; the user's tables (no
  *         level kinds: R must be stored)
  * writes  in the work space: P (holds Omega), B (psi(node above, node)), E (Omega(frame, node)), Rw
- *         and pw on the paths; with mimic joints also V e x */
+ *         and pw on the paths, if a frame asks for world axes; with mimic joints also V e x */
 #ifndef SOAI_OPERATIONAL_H
 #define SOAI_OPERATIONAL_H
 #include "articulate.h"
@@ -251,8 +251,8 @@ SOAI_INLINE int omega_nodes(const view_table *k, kernel_work *w, const soai_task
 SOAI_INLINE void omega_row(kernel_work *w, const soai_task_frames *t, int f, int nodes,
                            const real R[9], const real p[3]) {
     real x[36];
-    for (int r = 0; r < 6;
-         ++r) { /* phi(body, frame): unit forces on the frame, moved to its body */
+    /* phi(body, frame): unit forces on the frame, moved to its body */
+    for (int r = 0; r < 6; ++r) {
         const real unit[6] = {REAL(r == 0), REAL(r == 1), REAL(r == 2),
                               REAL(r == 3), REAL(r == 4), REAL(r == 5)};
         v6_zero(x + 6 * r);

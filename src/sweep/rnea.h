@@ -6,13 +6,13 @@
  *
  *   outward   w = R' w(parent) + H_w* v             RK88-I (2.2); FO00 (3), R87 (11), (12), angular
  *             A = phi* A(parent) + H* vdot + c      FO00 (4), R87 (13) to (15); RK88-I (2.4), (2.5)
- *             f = M A + b - wrench                  FO00 (5), its f_i; R87 (16) less its phi term;
- *                                                   RK88-I (2.22), (2.23)
- *   inward    T = H f + armature vdot               FO00 (8), R87 (20): f is now FO00's f_i^J,
- *             f(parent) += phi f                    FO00 (7), the phi term of R87 (16)
+ *             f = M A + b - wrench                  FO00 (5), its f_i; R87 (16), RK88-I (2.22) less
+ *                                                   their phi terms; RK88-I (2.23)
+ *   inward    T = H f + armature vdot               FO00 (8), R87 (20); f of the body is complete
+ *             f(parent) += phi f                    FO00 (6), (7), the phi term of R87 (16)
  *
- * letters  A is a_i of FO00 and lambda of R87; c is hdot qdot and n(k); f is x(k) of R87; vdot is
- *          qddot and a(k); H* is h of FO00.
+ * letters  A is a_i of FO00 and lambda of R87; c is hdot qdot and n(k); f, once complete, is f_i^J
+ *          of FO00 and x(k) of R87; vdot is qddot and a(k); H* is h of FO00.
  * T        tau less friction and springs, which are added at the end.
  * c        the a of the operator form, in two parts.  The lever's, w(parent) x (w(parent) x p), p
  *          the body's origin in the parent (l(k+1,k) of RK88-I), RK88-I (2.5), is contained in
@@ -28,7 +28,9 @@
  *          cross-product matrix: nine numbers per body that serve the child's origin and the body's
  *          own force.
  * base     w = 0 and A = -g: RK88-I (2.1), FO00 after (5).
- * rotors   An exact rotor, r = Jm (gear ratio) u in the parent's axes, u its axis, adds
+ * rotors   Reflected inertia is an armature; those of joints on an axis are added at the end
+ *          (step_armatures).
+ *          An exact rotor, r = Jm (gear ratio) u in the parent's axes, u its axis, adds
  *          r vdot + w(parent) x r v to the moment of the parent's f, and r . wdot(parent) to its
  *          own torque: docs/theory/rotors-and-mimic.md.
  * others   Mimic joints: soa_rnea adds a follower's torque, times its ratio, to its leader's
@@ -190,8 +192,8 @@ SOAI_INLINE void mass_mul_torque(const view_table *k, const kernel_work *w, cons
     for (int j = 0; j < nv; ++j)
         y[b->iv + j] = t[j] + k->dof[b->iv + j].armature * x[b->iv + j];
 }
-/* y = (mass matrix) x = H phi M phi* H* x, RJK91 (3): the same two sweeps without velocities and
- * gravity,
+/* y = (mass matrix) x = (H phi M phi* H* + armature) x, RJK91 (3): the same two sweeps without
+ * velocities and gravity,
  *     A = phi* A(parent) + H* x,   f = M A + sum of phi f,   y = H f + armature x;
  * an exact rotor adds r x to the parent's f and r . wdot(parent) to y.
  * Needs R and p of every body and H (positions); writes A, f. */

@@ -555,7 +555,8 @@ SOAI_INLINE void free_solve(const real D[21], real x[6]) {
         x[3 + j] -= W[j] * x[0] + W[3 + j] * x[1] + W[6 + j] * x[2];
 }
 
-/* z += P+ c, knowing which entries of c, and of P+ for the kinds on an axis, are zero. */
+/* z += P+ c, knowing which entries of c, and of P+ for the kinds on an axis, are zero: joints on an
+ * axis have no armature where this is called (hinge.h). */
 SOAI_INLINE void hinge_bias(int kind, int mode, const real *P, const real c[6], real z[6]) {
     if (!ON_AXIS(kind)) {
         real Pc[6];
