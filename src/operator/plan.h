@@ -93,6 +93,10 @@ struct soa_plan {
 /* Runs without copying the result. */
 soa_status soai_plan_run_all(soa_plan *p);
 
+/* values.c: the values of an expression, `last` the one that it is (negative, with `why` and `what`,
+ * if it cannot be planned); NULL: no memory. */
+builder *soai_values_of(const soa_expr *e, int *last);
+void soai_values_free(builder *b);
 /* The number of a value, a new one if there is none like it; -2 and `why` without success. */
 int soai_value_of(builder *b, value v);
 /* The value with these words. */
@@ -102,6 +106,15 @@ int soai_value_of_velocity(builder *b);
 /* The joints' part of the vector a: without E g. */
 int soai_value_of_bias(builder *b);
 
+/* Of an operation: 1 inward, -1 outward, 0 any; does it need its own value at neighbouring bodies;
+ * does it need P, D or G? */
+int soai_op_way(int code);
+int soai_op_is_recursion(int code);
+int soai_op_uses_P(int code);
+/* Is that pass inward, if the first one is (first > 0) or is not? */
+int soai_is_inward(int pass, int first);
+/* Does the plan have a block operator of that leaf? */
+int soai_plan_computes(const soa_plan *p, int leaf);
 /* A vector of the machine's data or the caller's. */
 static inline int soai_is_data(const value *v) {
     return v->code == OP_INPUT && v->leaf && !soai_is_zero(v->leaf);

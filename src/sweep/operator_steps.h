@@ -7,7 +7,7 @@
  *
  *   step              computes                                           from
  *   RNE               out = M A + b - wrench, A = phi* (a + H* u) (b)    u in b, or none; classical
- * *   SPIN              angular velocities, for FILTER_BIAS, SMOOTH_BIAS
+ *   SPIN              angular velocities, for FILTER_BIAS, SMOOTH_BIAS
  *   VELOCITY          out = phi* out(parent) + H* thd
  *   MOTION            out = phi* out(parent) + H* a + b                  row 0 of out: the base's
  *   GATHER            out = a + sum of phi out(child);  out2 = b + x H out
