@@ -5,23 +5,22 @@
  * aligned ones, so vectors of links are in the frames of aligned_frames.c.  Vectors between steps
  * are slots: 6 numbers for each body, row 0 the world, or the tree's joint entries.
  *
- *   step              computes                                           from
- *   RNE               out = M A + b - wrench, A = phi* (a + H* u) (b)    u in b, or none; classical
- *   SPIN              angular velocities, for FILTER_BIAS, SMOOTH_BIAS
- *   VELOCITY          out = phi* out(parent) + H* thd
- *   MOTION            out = phi* out(parent) + H* a + b                  row 0 of out: the base's
- *   GATHER            out = a + sum of phi out(child);  out2 = b + x H out
- *   ARTICULATE        P, D, G                                  R87 (37) to (39), (43)
- *   FILTER            out = a + sum of phi (out + G out2)(child);  out2 = b - H out, out3 = D^-1 out2
- *                     out2 and out3 are stored times x, 1 or -1
- *                                                              R87 (36), (40) to (42)
- *   FILTER_BIAS       the same with b - wrench in out, and P+ a passed inward: R87 (36) to (43)
- *   SMOOTH            out2 = a - G* a',  out = a' + H* out2,  a' = phi* out(parent)
- *   SMOOTH_BIAS       the same with the joint's bias in a'     R87 (44) to (47)
- *   SPATIAL           out = a - [0; omega x v], the spatial acceleration of a classical one
- *   COSTATE           Omega of every body, in the place of P   RJK91 (20)
- *   the others        one operator each
+ *   RNE          out = M A + b - wrench with A = phi* (a + H* u), u in `b` or none; classical
+ *   SPIN         angular velocities, for FILTER_BIAS and SMOOTH_BIAS
+ *   MOTION       out = phi* out(parent) + H* a + b;  row 0 of out is the base's
+ *   GATHER       out = a + sum of phi out(child);  out2 = b + x H out
+ *   ARTICULATE   P, D, G                                                R87 (37) to (39), (43)
+ *   FILTER       out = a + sum of phi (out + G out2)(child);  out2 = b - H out,  out3 = D^-1 out2,
+ *                these two times x, which is 1 or -1                    R87 (36), (40) to (42)
+ *   FILTER_BIAS  the same with b - wrench in out, and P+ c passed inward   R87 (36) to (43)
+ *   SMOOTH       out2 = a - G* a',  out = a' + H* out2,  a' = phi* out(parent)
+ *   SMOOTH_BIAS  the same with the joint's bias in a'                   R87 (44) to (47)
+ *   SPATIAL      out = a - [0; omega x v], [omega; v] = b: spatial from classical acceleration
+ *   COSTATE      Omega of every body, in the place of P                 RJK91 (20)
+ *   the others   one operator each
  *
+ * Letters: a, b, x and out, out2, out3 are the fields of a step, in RNE and FILTER_BIAS b is also the
+ * bias force, a in RNE the bias acceleration, c that of one joint.
  * GATHER and FILTER also add forces at tips, phi(k, tip) f.
  *
  * FILTER_BIAS and SMOOTH_BIAS are a pair and work with classical accelerations, like aba.h; their
