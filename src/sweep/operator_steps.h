@@ -19,8 +19,8 @@
  *   COSTATE      Omega of every body, in the place of P                 RJK91 (20)
  *   the others   one operator each
  *
- * Letters: a, b, x and out, out2, out3 are the fields of a step, in RNE and FILTER_BIAS b is also the
- * bias force, a in RNE the bias acceleration, c that of one joint.
+ * a, b, x and out are fields of a step, but in RNE and FILTER_BIAS b is the bias force, in RNE a the
+ * bias acceleration, in FILTER_BIAS c that of one joint.
  * GATHER and FILTER also add forces at tips, phi(k, tip) f.
  *
  * FILTER_BIAS and SMOOTH_BIAS are a pair and work with classical accelerations, like aba.h; their
