@@ -19,8 +19,8 @@
  *   COSTATE      Omega of every body, in the place of P                 RJK91 (20)
  *   the others   one operator each
  *
- * a, b, x and out are fields of a step, but in RNE and FILTER_BIAS b is the bias force, in RNE a the
- * bias acceleration, in FILTER_BIAS c that of one joint.
+ * a, b, x and out are fields of a step, but in RNE and FILTER_BIAS b is the bias force, and in RNE a
+ * is the bias acceleration; c in FILTER_BIAS is that of one joint.
  * GATHER and FILTER also add forces at tips, phi(k, tip) f.
  *
  * FILTER_BIAS and SMOOTH_BIAS are a pair and work with classical accelerations, like aba.h; their
