@@ -5,7 +5,6 @@
  * no sweep of the library is called as a whole.  Both leave poses and articulated inertias in the
  * same arrays, so one of them is valid at a time (machine.h). */
 #include "plan.h"
-#include "../sweep/operational.h"
 #include "select.h"
 #include <stdlib.h>
 
@@ -271,13 +270,16 @@ static soa_status run_compliance(soa_machine *m, const solve *s) {
     }
     w->k->steps(&w->aligned, &w->w, 0, &costate, 1, &data);
     m->omega_in_P = 1;
+    double swapped[36]; /* its linear rows and columns come first (operational.h) */
+    w->k->inertia(&w->w, body, swapped);
     for (int c = 0; c < 6; ++c) {
         double f[6] = {0};
         double x[6] = {0};
-        double V[6];
+        double V[6] = {0};
         f[c] = 1;
         force_in_add(p->tips.R, p->tips.p, f, x);
-        omega_mul(w->w.b[body].P, x, V);
+        for (int r = 0; r < 36; ++r)
+            V[r / 6] += swapped[6 * ((r / 6 + 3) % 6) + (r % 6 + 3) % 6] * x[r % 6];
         motion_out(p->tips.R, p->tips.p, V, f);
         for (int r = 0; r < 6; ++r)
             s->matrix[6 * r + c] = f[r];

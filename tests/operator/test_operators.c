@@ -475,8 +475,10 @@ static void solves_between(void **state) {
         "inv(Mass) (T - H phi (M phi' a + b)) - inv(Mass) J' inv(J inv(Mass) J') (J inv(Mass) T - "
         "f0)",
         "P phi' H' thd + phi B inv(J inv(Mass) J') f0",
+        "inv(B' psi' H' inv(D) H psi B) f0", /* Omega as a recursion of blocks */
+        "inv(Mass) T - (I - H psi K)' inv(D) H psi B inv(B' psi' H' inv(D) H psi B) f0",
         "J' inv(J inv(Mass) J') inv(J inv(Mass) J') f0 + T"};
-    static const char *const names[] = {"arm7", "puma560", "random-ideal:8"};
+    static const char *const names[] = {"arm7", "puma560", "satellite", "quadruped", "humanoid"};
     worst_case w = {0};
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
         for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
