@@ -215,6 +215,22 @@ static void put_line(app_out *out, const soa_plan_step *s) {
     }
     out_text(out, "</td></tr>\n");
 }
+/* What comes before the first sweep. */
+static const char *first_title(const soa_plan_step *s) {
+    if (s->sweep == -2) return "articulated inertias";
+    if (s->sweep == -1) return "composite inertias";
+    if (s->sweep == 0) return "no sweep";
+    return s->runs == SOA_MEMORYLESS ? "roots of D" : "costate covariance";
+}
+/* Was the factor of step i named by an earlier one of the sweep?  A recursion is named besides what
+ * is done at each body. */
+static int is_named_before(const soa_plan_step *s, size_t i) {
+    int named = 0;
+    for (size_t j = 0; j < i; ++j)
+        if (!strcmp(s[j].factor, s[i].factor))
+            named |= s[j].runs == s[i].runs || s[j].runs != SOA_MEMORYLESS;
+    return named;
+}
 static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
     app_out *out = w->out;
     svg_sweep picture = {.way = SOA_MEMORYLESS};
@@ -237,15 +253,13 @@ static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
     out_format(out, "<section class=\"sweep %s\" %s=\"%d\" data-way=\"%s\">\n<h3>",
                ways[picture.way], before || dense ? "data-before" : "data-sweep", s->sweep,
                ways[picture.way]);
-    if (s->sweep == -2)
-        out_text(out, "First: articulated inertias");
-    else if (s->sweep == -1)
-        out_text(out, "First: composite inertias");
-    else if (before)
-        out_text(out, "First: no sweep");
+    if (before)
+        out_format(out, "First: %s", first_title(s));
     else
         out_format(out, "Sweep %d", s->sweep);
-    if (dense)
+    if (dense && s->sweep < 0)
+        out_text(out, ", joint by joint");
+    else if (dense)
         out_text(out, ": dense arithmetic");
     else if (picture.way == SOA_CAUSAL)
         out_text(out, ": <span class=\"arrow\">◀ tips to base</span>, causal, for k = n … 1");
@@ -266,8 +280,7 @@ static void put_sweep(writing *w, const soa_plan_step *s, size_t count) {
     }
     out_text(out, s->sweep < 0 ? "<p class=\"fuses\">makes " : "<p class=\"fuses\">fuses ");
     for (size_t i = 0; i < count && i < MOST_LINES; ++i) {
-        if (!strcmp(s[i].factor, "+") || (s->sweep < 0 && i > 0 && !strcmp(s[i].factor, s->factor)))
-            continue;
+        if (!strcmp(s[i].factor, "+") || is_named_before(s, i)) continue;
         out_format(out, "<span class=\"math%s\">", s[i].runs != SOA_MEMORYLESS ? " run" : "");
         html_math(out, s[i].factor, 0);
         out_text(out, "</span>");
@@ -352,6 +365,8 @@ static void put_count(writing *w) {
              soa_plan_sweep_count(w->plan) == 1 ? "sweep" : "sweeps");
     put_fact(out, soa_plan_recursion_count(w->plan),
              soa_plan_recursion_count(w->plan) == 1 ? "recursion" : "recursions");
+    if (soa_plan_pass_count(w->plan) != soa_plan_sweep_count(w->plan))
+        put_fact(out, soa_plan_pass_count(w->plan), "passes over the bodies");
     const int many = soa_model_body_count(w->page->model) > MOST_COUNTED;
     if (many)
         snprintf(why, sizeof why, "the model has more than %d bodies (soa op --count does it)",
