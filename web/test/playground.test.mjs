@@ -136,7 +136,7 @@ try {
   await give(p, 'inv(Mass) T');
   await p.waitForFunction(
     () =>
-      document.querySelectorAll('.sweepcard').length === 3 &&
+      document.querySelectorAll('.sweepcard').length === 2 &&
       /psi K/.test(document.querySelector('.planned')?.textContent ?? ''),
     null,
     { timeout: 20000 },
