@@ -296,14 +296,15 @@ SOA_API soa_status soa_plan_jacobian(soa_plan *plan, soa_direction with, double 
  * over the bodies may do several that go the same way. */
 SOA_API int soa_plan_sweep_count(const soa_plan *plan);
 SOA_API int soa_plan_pass_count(const soa_plan *plan);
-SOA_API int soa_plan_recursion_count(const soa_plan *plan);
+SOA_API int soa_plan_recursion_count(const soa_plan *plan); /* those within the sweeps */
 /* The sweeps as recursions, as the papers print them.  Returns the length as soa_expr_print
  * does. */
 SOA_API size_t soa_plan_explain(const soa_plan *plan, char *text, size_t room);
 /* The same, one line at a time, in order. */
 typedef struct soa_plan_step {
-    /* From 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, -3: that of
-     * Delta and the roots of D, which come first */
+    /* From 1; 0: before the first.  The recursions of P, D, G and of Mc belong to the inward sweep
+     * that needs them.  With Delta, roots of D, derivatives or blocks they come before all sweeps:
+     * -2 that of P, D, G, -1 that of Mc, -3 that of Delta and the roots of D */
     int sweep;
     /* Of its loop: causal from tips to base, anticausal from base to tips; memoryless: no loop,
      * dense */

@@ -568,8 +568,9 @@ class AnyIdentity:
 class PlanStep:
     """One line of the recursions of a plan: `left` = `right`, say z(k) = z1(k) + sum psi(k,c) z(c).
 
-    sweep: from 1; 0: before the first; -2: the recursion of P, D and G, -1: that of Mc, -3: that of
-        Delta and the roots of D, which come first.
+    sweep: from 1; 0: before the first.  The recursions of P, D, G and of Mc belong to the inward
+        sweep that needs them.  In plans with Delta, roots of D, derivatives or blocks they come
+        before all sweeps: -2 that of P, D, G, -1 that of Mc, -3 that of Delta and the roots of D.
     way: of its sweep: "causal" from tips to base, "anticausal" from base to tips, "memoryless" no
         loop, dense.
     runs: of the step itself: along the tree one way or the other, or "memoryless", at each body.
@@ -595,7 +596,8 @@ class Plan:
 
     sweep_count: as the papers count them, where recursions of one operator in one direction are one
     sweep. pass_count: over the bodies; a pass may do several sweeps of its direction.
-    recursion_count: lines that need their own value at neighbouring bodies. steps: in order.
+    recursion_count: lines of sweeps that need their own value at neighbouring bodies.
+    steps: in order.
     """
 
     sweep_count: int

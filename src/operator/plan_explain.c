@@ -254,8 +254,11 @@ size_t soa_plan_explain(const soa_plan *p, char *text, size_t room) {
     explaining all = {text, 0, room, 0}, *w = &all;
     if (room) text[0] = 0;
     if (!p) return 0;
-    SAY("%d sweep%s, %d recursion%s\n", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
+    SAY("%d sweep%s, %d recursion%s", p->sweeps, p->sweeps == 1 ? "" : "s", p->recursions,
         p->recursions == 1 ? "" : "s");
+    if (p->block_count && (p->articulates || p->composes))
+        SAY(", after the recursions of inertias");
+    SAY("\n");
     explain_passes(p, w);
     SAY("k a body, p its parent, c its children; phi(p,k) with the rotation; world: all zero\n");
     soa_plan_visit_steps(p, explain_step, w);
