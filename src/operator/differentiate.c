@@ -572,6 +572,7 @@ static const soa_expr *innovated(const soa_expr *e) {
             head = "psi' H'";
         }
         count = replace_end(args, first, count, before(from_text(head), form));
+        i = first; /* the factors up to i are one now */
     }
     const soa_expr *out = args ? soai_nary(e->kind, args, count) : NULL;
     free(args);
