@@ -472,8 +472,7 @@ static void solves_between(void **state) {
     static const char *const texts[] = {
         "inv(Mass) (T - H phi (M phi' a + b + B inv(J inv(Mass) J') B' phi' a))",
         "(I - H psi K)' inv(D) (T - H psi (K T + M phi' a + b + B inv(J inv(Mass) J') J thd))",
-        "inv(Mass) (T - H phi (M phi' a + b)) - inv(Mass) J' inv(J inv(Mass) J') (J inv(Mass) T - "
-        "f0)",
+        "inv(Mass) T - inv(Mass) J' inv(J inv(Mass) J') (J inv(Mass) T - f0)",
         "P phi' H' thd + phi B inv(J inv(Mass) J') f0",
         "inv(B' psi' H' inv(D) H psi B) f0", /* Omega as a recursion of blocks */
         "inv(Mass) T - (I - H psi K)' inv(D) H psi B inv(B' psi' H' inv(D) H psi B) f0",
