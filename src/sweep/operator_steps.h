@@ -392,6 +392,11 @@ SOAI_INLINE void step_shift_out(joint J, const soai_step *s) {
 
 SOAI_INLINE int step_simple(joint J, int kind, int nv, const soai_step *s,
                             const soai_step_data *d) {
+    if (s->code == STEP_ARTICULATE) return step_articulate_filter(J, kind, 0, 0, s, d);
+    if (s->code == STEP_FILTER) {
+        step_filter_again(J, kind, s, d);
+        return 1;
+    }
     const real *x = s->a + 6 * J.i;
     real *y = s->out + 6 * J.i;
     real M[ABI_SIZE];
@@ -419,8 +424,6 @@ SOAI_INLINE int step_simple(joint J, int kind, int nv, const soai_step *s,
     case STEP_SUM_JOINT: step_sum(s, J.b->iv, nv); break;
     case STEP_SUM_LINK: step_sum(s, 6 * J.i, 6); break;
     case STEP_SUM_TIP: step_sum_tips(J, s, d->tips); break;
-    case STEP_ARTICULATE: return step_articulate_filter(J, kind, 0, 0, s, d);
-    case STEP_FILTER: step_filter_again(J, kind, s, d); break;
     case STEP_PSI_T: step_psi_adjoint(J, kind, s); break;
     default: break;
     }

@@ -192,6 +192,15 @@ SOAI_INLINE void exec_pose(exec_at at, int kind, const double *q) {
     joint_origin(at.w, at.b, at.i, kind, at.w->b[at.i].p);
 }
 
+SOAI_INLINE int exec_recursion(exec_at at, int kind, int nv) {
+    if (at.op->code == OP_ARTICULATE) return exec_articulate(at, kind, nv);
+    if (at.op->code == OP_POSE)
+        exec_pose(at, kind, at.op->a);
+    else
+        exec_compose(at, at.op->out);
+    return 1;
+}
+
 SOAI_INLINE int exec_body(const view_table *k, kernel_work *w, const body_table *b, int i, int kind,
                           int nv, const soai_op *ops, int count, const soai_tips *tips,
                           const double *thd, const double *fext) {
@@ -199,6 +208,10 @@ SOAI_INLINE int exec_body(const view_table *k, kernel_work *w, const body_table 
     for (int o = 0; o < count; ++o) {
         const soai_op *op = ops + o;
         const exec_at at = {k, w, b, i, op};
+        if (op->code >= OP_POSE) { /* no vectors: their places are not to be taken */
+            if (!exec_recursion(at, kind, nv)) return 0;
+            continue;
+        }
         const real *x = op->a + 6 * i, *xj = op->a + b->iv;
         real *y = op->out + 6 * i, *yj = op->out + b->iv, t[6];
         switch (op->code) {
@@ -280,11 +293,6 @@ SOAI_INLINE int exec_body(const view_table *k, kernel_work *w, const body_table 
         case OP_CHANGE_MC: step_change_Mc(k, w, b, i, op->a, op->b, op->out); break;
         case OP_BC: exec_rows_in(at, tips, y); break;
         case OP_BC_T: exec_rows_out(at, tips, x); break;
-        case OP_POSE: exec_pose(at, kind, op->a); break;
-        case OP_ARTICULATE:
-            if (!exec_articulate(at, kind, nv)) return 0;
-            break;
-        case OP_COMPOSE: exec_compose(at, op->out); break;
         default: break;
         }
     }
