@@ -363,6 +363,7 @@ static soa_status fill(soa_plan *p, const soa_expr *expr, char *message, size_t 
     const int shown = b->count;
     if (soai_machine_aligns(m) && !p->users) p->chosen = soai_select(b, p->last);
     b->all = b->count;
+    if (!p->chosen) b->count = shown; /* what the selection tried is not run */
     p->solves = soai_zeroed((size_t)solves + 1, sizeof *p->solves);
     soa_status s = p->solves ? soai_plan_lay_out(p) : SOA_E_MEMORY;
     b->count = shown;
